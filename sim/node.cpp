@@ -78,9 +78,9 @@ void Node::start() {
   core_ = std::make_unique<agent::Core>(world_.disk.of(process_), journals_);
   core_->set_bounds({.write_within_ns = write_within_ns_});
   core_->follow(false, false);
-  rounds_ = std::make_unique<Rounds>(
-      *core_, *links_, page(), clock_,
-      Rounds::Ways{[this] { return clock_.now_ns(); }, say, report}, share_every_ns_);
+  rounds_ = std::make_unique<Rounds>(*core_, *links_, page(), clock_,
+                                     Rounds::Ways{[this] { return clock_.now_ns(); }, say, report},
+                                     share_every_ns_);
   world_.net.on_change(number_, [this] { plan(now()); });
   world_.disk.on_change(process_, [this] { plan(now()); });
 }

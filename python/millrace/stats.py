@@ -137,6 +137,12 @@ class FileReport:
         told = {(line.get("pid"), line.get("rank")) for line in self.clients}
         return bool(self.agents) and (client.get("pid"), client.get("rank")) not in told
 
+    def is_of(self, agent: dict[str, Any]) -> bool:
+        """True if this report of an agent is about the same open. An agent ends a file when all ranks that have
+        registered it have closed it, and begins anew for ranks that register it later."""
+        groups = set(agent.get("groups") or [])
+        return bool(groups) and groups <= {client.get("group") for client in self.clients}
+
     def closed_before(self, client: dict[str, Any]) -> bool:
         """True if this is a second close by the same rank, of a file that no agent tells about."""
         told = {(line.get("pid"), line.get("rank")) for line in self.clients}
@@ -341,6 +347,9 @@ class Collector(threading.Thread):
         latest = self._latest.get(path)
         if kind != AGENT_KIND and path not in self._open and latest is not None and latest.lacks(document):
             latest.clients.append(document)  # a rank of that close that wrote past the pipeline
+            return
+        if kind == AGENT_KIND and path not in self._open and latest is not None and latest.is_of(document):
+            latest.agents.append(document)
             return
         if kind != AGENT_KIND and path in self._open and self._open[path].closed_before(document):
             self._complete(path)

@@ -298,7 +298,8 @@ void OpenedFile::report(Status status) {
                                      read_bytes_.load(),
                                      read_ahead_ ? read_ahead_->counters() : ReadCounters{},
                                      status,
-                                     {expected_direct_ps_.load(), expected_pipeline_ps_.load()}}));
+                                     {expected_direct_ps_.load(), expected_pipeline_ps_.load()},
+                                     request_.group}));
 }
 
 Status OpenedFile::close() {
@@ -307,7 +308,7 @@ Status OpenedFile::close() {
   if (process_.is_child()) return {};
   const std::uint64_t start = start_timing();
   end_reading(true);
-  Status status = settle(Kind::close, everything);
+  Status status = settle(Kind::close, withdrawn_.load() ? Extent{} : everything);
   if (!request_.writable) status = {};  // what failed was read from the file itself
   if (status.ok()) status = make_durable();
   stop_timing(start);

@@ -157,6 +157,10 @@ class File {
   // waits for the registered members, with the usual bound. Do not use the object afterwards.
   virtual Status close() = 0;
 
+  // Ends an open that failed on another node, in place of close(): no rank of the group has written, and the
+  // agents of other nodes may never come.
+  virtual void withdraw() { (void)close(); }
+
   // True once this rank has registered the file with the agent.
   virtual bool registered() const = 0;
   // True once a write of this rank has taken the pipeline.

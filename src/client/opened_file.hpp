@@ -72,6 +72,10 @@ class OpenedFile final : public File, private Leaver {
   }
   Status sync() override;
   Status close() override;
+  void withdraw() override {
+    withdrawn_.store(true);
+    (void)close();
+  }
   bool registered() const override { return session_.load(std::memory_order_acquire) != nullptr; }
   bool used_pipeline() const override { return calls_.load() != 0; }
   Status set_direct(const Ground& ground) override;
@@ -183,6 +187,7 @@ class OpenedFile final : public File, private Leaver {
   std::atomic<bool> past_ledger_{false};    // the MPI library wrote to a file that has a ledger
   std::atomic<bool> bereft_{false};  // the agent had bytes of other ranks and went before this rank joined it
   std::atomic<bool> closed_{false};
+  std::atomic<bool> withdrawn_{false};
   std::atomic<bool> through_;     // the agents carry reads
   std::uint64_t file_bytes_ = 0;  // when the agent got the file
   std::mutex ahead_mutex_;

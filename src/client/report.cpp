@@ -61,6 +61,7 @@ std::string to_json(const FileReport& report) {
   report::JsonObject json;
   json.put("schema", 1).put("kind", "client").put("path", report.path);
   json.put("rank", launcher_rank()).put("pid", ::getpid());
+  json.put("group", report.group);
   json.put("strategy", name_of(report.strategy)).put("reason", reasons).put("grounds", grounds);
   json.put("calls", c.calls).put("direct_calls", c.direct_calls).put("pieces", c.pieces);
   json.put("bytes", c.bytes).put("direct_bytes", c.direct_bytes);
@@ -70,7 +71,8 @@ std::string to_json(const FileReport& report) {
   json.put("copy_ns", c.copy_ns).put("wait_ns", c.wait_ns).put("flushes", report.flushes);
   json.put("expected_direct_ns", report.expected.direct_ps / 1000);
   json.put("expected_pipeline_ns", report.expected.pipeline_ps / 1000);
-  if (!report.through.error.ok()) json.put("through_error", words_of_reads(report.through.error) + "; the rank read the file itself");
+  if (!report.through.error.ok())
+    json.put("through_error", words_of_reads(report.through.error) + "; the rank read the file itself");
   if (!report.status.ok()) json.put("error", report.status.describe());
   return json.text();
 }

@@ -27,6 +27,7 @@ struct FileReport {
   ReadCounters through = {};  // of these: what the agents have brought
   Status status;
   Expected expected = {};  // of all its transfers, for either way
+  std::uint64_t group = 0;  // of the open
 };
 
 // One JSON document without newlines: schema 1, kind "client".

@@ -157,7 +157,7 @@ Status Session::request(Kind kind, std::uint32_t file, Extent extent, Tally& tal
   frame.span = extent.end == UINT64_MAX ? UINT64_MAX : extent.size();
   if (kind == Kind::close) frame.length = sizeof tally.counters;
   if (Status status = append(frame, &tally.counters, &tally); !status.ok()) {
-    busy_slots_ &= ~(1u << (*id % transport::reply_slots));  // the request was not sent
+    numbers_.give_back(*id);
     return status;
   }
   parts_.producer.header().requests.fetch_add(1, std::memory_order_seq_cst);
@@ -169,8 +169,7 @@ Status Session::request(Kind kind, std::uint32_t file, Extent extent, Tally& tal
   lock.lock();
   tally.counters.wait_ns += now_ns() - begin_ns;
   // A slot whose answer did not come stays taken: the answer may still come.
-  const auto& done = parts_.producer.header().replies[*id % transport::reply_slots].done;
-  if (done.load(std::memory_order_acquire) == *id) busy_slots_ &= ~(1u << (*id % transport::reply_slots));
+  if (answered(*id)) numbers_.give_back(*id);
   return status;
 }
 
@@ -188,7 +187,7 @@ Result<std::uint32_t> Session::want(std::uint32_t file, std::uint64_t place,
   frame.offset = place;
   frame.length = static_cast<std::uint32_t>(list.size());
   if (const Status status = append(frame, list.data(), nullptr); !status.ok()) {
-    busy_slots_ &= ~(1u << (*id % transport::reply_slots));
+    numbers_.give_back(*id);
     return status;
   }
   parts_.producer.header().requests.fetch_add(1, std::memory_order_seq_cst);
@@ -205,7 +204,7 @@ bool Session::answered(std::uint32_t request) const {
 Status Session::answer(std::uint32_t request) {
   const Status status = wait_for_answer(request);
   const std::lock_guard lock(mutex_);
-  if (answered(request)) busy_slots_ &= ~(1u << (request % transport::reply_slots));
+  if (answered(request)) numbers_.give_back(request);
   return status;
 }
 
@@ -226,11 +225,7 @@ ReadWindow* Session::window() {
 Result<std::uint32_t> Session::take_slot(std::unique_lock<CallLock>& lock) {
   Patience patience = begin_wait();
   for (;;) {
-    for (std::uint32_t slot = 0; slot < transport::reply_slots; ++slot) {
-      if ((busy_slots_ & (1u << slot)) != 0) continue;
-      busy_slots_ |= 1u << slot;
-      return next_generation_++ * transport::reply_slots + slot;
-    }
+    if (const auto number = numbers_.take(parts_.producer.header().replies)) return *number;
     lock.unlock();
     parts_.contact->pause(1);
     lock.lock();

@@ -16,6 +16,7 @@
 #include "client/file.hpp"
 #include "client/page_view.hpp"
 #include "client/read_window.hpp"
+#include "client/request_numbers.hpp"
 #include "client/rescue.hpp"
 #include "transport/ring.hpp"
 #include "transport/stamp.hpp"
@@ -145,8 +146,7 @@ class Session {
   std::atomic<std::uint16_t> port_{0};  // the agent's answer to meet()
   std::uint64_t noted_bytes_ = 0;       // bytes of notes since notes last woke the agent
   std::vector<Protected> protected_;    // files with strategy journal
-  std::uint32_t busy_slots_ = 0;        // one bit per reply slot
-  std::uint32_t next_generation_ = 1;
+  RequestNumbers numbers_;
   std::mutex window_mutex_;
   bool window_made_ = false;  // or tried
   std::unique_ptr<ReadWindow> window_;

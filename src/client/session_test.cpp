@@ -9,6 +9,7 @@
 #include <fstream>
 #include <memory>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -156,6 +157,39 @@ TEST(Session, WhatIsSavedIsOfTheFileThatHasTheNumberNow) {
   EXPECT_NE(saved.find("/data/open"), std::string::npos);
   EXPECT_NE(saved.find(bytes), std::string::npos);
   EXPECT_EQ(saved.find("/data/closed"), std::string::npos);
+}
+
+// Request 0 stands for no request, and the agent ends the connection with a rank that sends it.
+TEST(RequestNumbers, NoneIsZeroAndNoneIsThatOfTheLastAnswer) {
+  transport::ReplySlot replies[transport::reply_slots] = {};
+  RequestNumbers numbers((1u << 28) - 1);
+  std::uint32_t last = UINT32_MAX;
+  for (int i = 0; i < 4; ++i) {
+    const std::uint32_t number = *numbers.take(replies);
+    EXPECT_NE(number, 0u);
+    EXPECT_EQ(number % transport::reply_slots, 0u);
+    EXPECT_NE(number, last);
+    replies[0].done = last = number;
+    numbers.give_back(number);
+  }
+  // 2^28 requests ago this slot had the number that is next now.
+  replies[0].done = last + transport::reply_slots;
+  EXPECT_NE(*numbers.take(replies), last + transport::reply_slots);
+}
+
+TEST(RequestNumbers, EachPendingRequestHasASlotOfItsOwn) {
+  transport::ReplySlot replies[transport::reply_slots] = {};
+  RequestNumbers numbers((1u << 28) - 3);
+  std::set<std::uint32_t> pending, slots;
+  for (std::uint32_t i = 0; i < transport::reply_slots; ++i) {
+    pending.insert(*numbers.take(replies));
+    slots.insert(*pending.rbegin() % transport::reply_slots);
+  }
+  EXPECT_EQ(pending.size(), transport::reply_slots);
+  EXPECT_FALSE(pending.contains(0));
+  EXPECT_FALSE(numbers.take(replies));
+  numbers.give_back(5);
+  EXPECT_EQ(*numbers.take(replies) % transport::reply_slots, 5u);
 }
 
 }  // namespace

@@ -22,8 +22,10 @@ enum class Kind : std::uint16_t {
   write = 1,  // payload: the bytes of the record
   flush = 2,  // request: every rank's bytes in [offset, offset + span) reach the file system
   sync = 3,   // request: flush everything, then fdatasync
-  close = 4,  // request: flush everything (and sync as durability says); payload: ClientCounters
-  note = 5,   // the rank has written [offset, offset + span) directly: writeback may begin
+  // Request: flush everything (and sync as durability says); payload: ClientCounters. From ranks, an empty
+  // extent: the open failed on another node. No rank of the group has written, and no agent will come.
+  close = 4,
+  note = 5,  // the rank has written [offset, offset + span) directly: writeback may begin
   // Only between agents, on a link:
   reply = 6,  // answer to the request of this number; payload: Reply
   ping = 7,   // a sign of life without payload or answer; the receiving link drops it

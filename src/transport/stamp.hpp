@@ -21,9 +21,6 @@ enum class StampClock : std::uint32_t {
 // less than 0.2 us, and two processes cannot communicate through an MPI library in that time.
 inline constexpr std::uint64_t stamp_quantum = 128;
 
-// A correct stamp is never this far in the future.
-inline constexpr std::uint64_t stamp_horizon = std::uint64_t{1} << 36;
-
 inline std::uint64_t read_stamp(StampClock clock) {
 #if defined(__x86_64__)
   if (clock == StampClock::counter) {

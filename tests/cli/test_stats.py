@@ -44,6 +44,25 @@ def reporting_program(world, *lines):
     return write_script(world / "work/app", f"#!/bin/sh\n{text}exit 0\n")
 
 
+def test_ranks_that_write_one_after_the_other_count_once(millrace, world):
+    """The agent ends the file when the first ranks have closed it, and begins anew for the last one."""
+    clients = [CLIENT | {"group": 5, "pid": pid, "rank": pid} for pid in (1, 2, 3)]
+    first = AGENT | {"groups": [5], "ranks": {"opens": 2, "members": 3, "calls": 4}}
+    last = AGENT | {"groups": [5], "ranks": {"opens": 1, "members": 3, "calls": 2}}
+    program = reporting_program(world, *clients[:2], first, clients[2], last)
+    assert millrace("run", "--stats", "out.json", "--", program).returncode == 0
+    (file,) = json.loads((world / "work/out.json").read_text())["files"]
+    assert (file["ranks"], file["calls"], file["records_in"]) == (3, 6, 12)
+
+
+def test_another_open_of_the_file_is_another_report(millrace, world):
+    clients = [CLIENT | {"group": group, "pid": 1, "rank": 1} for group in (5, 6)]
+    agents = [AGENT | {"groups": [group], "ranks": {"opens": 1, "members": 1}} for group in (5, 6)]
+    program = reporting_program(world, clients[0], agents[0], clients[1], agents[1])
+    assert millrace("run", "--stats", "out.json", "--", program).returncode == 0
+    assert [file["calls"] for file in json.loads((world / "work/out.json").read_text())["files"]] == [2, 2]
+
+
 def test_merges_ranks_and_agent(millrace, world):
     program = reporting_program(world, CLIENT, "not json", AGENT, CLIENT)
     done = millrace("run", "--stats", "out.json", "--", program)

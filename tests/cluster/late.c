@@ -74,7 +74,8 @@ int main(int argc, char** argv) {
   if (rank == 0) make(argv[2], bytes * ranks);
   MPI_Barrier(MPI_COMM_WORLD);
   for (int i = 0; i < handles; ++i)
-    if (MPI_File_open(MPI_COMM_WORLD, argv[2], MPI_MODE_RDONLY, MPI_INFO_NULL, &fh[i]) != MPI_SUCCESS) fail("open");
+    if (MPI_File_open(MPI_COMM_WORLD, argv[2], MPI_MODE_RDONLY, MPI_INFO_NULL, &fh[i]) != MPI_SUCCESS)
+      fail("open");
   for (int i = 0; i < handles; ++i) {
     if (rank == ranks - 1) wait_for_others(folder, i);
     check(fh[i], bytes, atoi(argv[4]));

@@ -57,20 +57,20 @@ void Core::Impl::ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&
   }
   const std::size_t guest = asked == 0 ? open->lanes.size() : 0;
   for (; asked < guest; ++asked) ask_lane(*open->lanes[asked], asked == 0);
-  if (asked > 1 && answered) spreads.push_back({sender, request, asked, {}});
+  if (asked > 1 && answered) spreads.emplace(std::pair(sender, request), Spread{asked});
 }
 
 void Core::Impl::answer(const Reply& reply) {
-  const auto spread = std::ranges::find_if(
-      spreads, [&](const Spread& one) { return one.sender == reply.sender && one.request == reply.request; });
-  if (spread == spreads.end()) {
+  const auto found = spreads.find({reply.sender, reply.request});
+  if (found == spreads.end()) {
     replies.push_back(reply);
     return;
   }
-  if (spread->status.ok()) spread->status = reply.status;
-  if (--spread->lanes > 0) return;
-  replies.push_back({reply.sender, reply.request, spread->status});
-  spreads.erase(spread);
+  Spread& spread = found->second;
+  if (spread.status.ok()) spread.status = reply.status;
+  if (--spread.lanes > 0) return;
+  replies.push_back({reply.sender, reply.request, spread.status});
+  spreads.erase(found);
 }
 
 void Core::ask(transport::Kind kind, SenderId sender, FileSlot slot, std::uint32_t request, Extent extent) {
@@ -100,7 +100,7 @@ void Core::want(SenderId sender, FileSlot slot, std::uint32_t request, std::span
     open->lanes[i]->requests.want(sender, request, std::move(dealt[i]));
     ++asked;
   }
-  if (asked > 1) impl_->spreads.push_back({sender, request, asked, {}});
+  if (asked > 1) impl_->spreads.emplace(std::pair(sender, request), Spread{asked});
 }
 
 bool Core::pass_fetched(FetchTaker& to) {
@@ -120,7 +120,7 @@ bool Core::fetching(FileSlot slot) const {
 }
 
 void Core::close(SenderId sender, FileSlot slot, std::uint32_t request,
-                 const transport::ClientCounters& counters) {
+                 const transport::ClientCounters& counters, bool withdrawn) {
   OpenFile* const open = impl_->files.at(slot);
   const bool rank = sender >= impl_->senders.size() || !impl_->senders[sender].upstream;
   const bool from_ledger = open != nullptr && rank && open->answers_from_ledger();
@@ -130,7 +130,7 @@ void Core::close(SenderId sender, FileSlot slot, std::uint32_t request,
   const auto close_lane = [&](Lane& lane, bool first) {
     if (from_ledger && lane.requests.members().take_lost_peer(sender)) status = Code::lost_peer;
     lane.requests.close(sender, request, first ? counters : transport::ClientCounters{},
-                        !from_ledger && !at_once);
+                        !from_ledger && !at_once, withdrawn && rank);
   };
   impl_->ask(sender, slot, request, close_lane, !from_ledger && !at_once);
   if (from_ledger) open->owe({sender, request, status});
@@ -139,9 +139,8 @@ void Core::close(SenderId sender, FileSlot slot, std::uint32_t request,
 
 void Core::abandon(SenderId sender) {
   impl_->files.each_lane([&](OpenFile&, Lane& lane) { lane.requests.abandon(sender); });
-  const auto of_sender = [sender](const auto& one) { return one.sender == sender; };
-  std::erase_if(impl_->spreads, of_sender);
-  std::erase_if(impl_->replies, of_sender);
+  std::erase_if(impl_->spreads, [sender](const auto& entry) { return entry.first.first == sender; });
+  std::erase_if(impl_->replies, [sender](const Reply& one) { return one.sender == sender; });
   impl_->files.each([sender](OpenFile& file) { file.forget(sender); });
 }
 

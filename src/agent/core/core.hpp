@@ -130,8 +130,9 @@ class Core {
   void want(SenderId sender, FileSlot file, std::uint32_t request, std::span<const Extent> extents);
   // With durability node, a rank's close is answered when the ledger has this node's records on its disk. The
   // remaining work goes on until idle().
-  void close(SenderId sender, FileSlot file, std::uint32_t request,
-             const transport::ClientCounters& counters);
+  // `withdrawn`: the open failed on another node, so nobody has written, and no agent will come.
+  void close(SenderId sender, FileSlot file, std::uint32_t request, const transport::ClientCounters& counters,
+             bool withdrawn = false);
   // Hands out the fetched bytes of agents upstream, and the bytes of wants, as far as there is room. True if
   // anything moved: advance() has something to do.
   bool pass_fetched(FetchTaker& to);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,10 +16,8 @@ namespace millrace::agent {
 
 // A request that several lanes have to answer.
 struct Spread {
-  SenderId sender;
-  std::uint32_t request;
   std::size_t lanes;  // that have not answered
-  Status status;
+  Status status = {};
 };
 
 // The state of Core.
@@ -28,8 +27,8 @@ struct Core::Impl {
   Memory memory{shared, files};
   std::vector<Sender> senders;  // by id
   std::vector<SenderId> spoke;  // senders of records since the last advance(): few of many
-  std::vector<Spread> spreads;
-  std::vector<Reply> answers;  // of single lanes; scratch
+  std::multimap<std::pair<SenderId, std::uint32_t>, Spread> spreads;  // by sender and request
+  std::vector<Reply> answers;                                         // of single lanes; scratch
   std::vector<Reply> replies;
   std::vector<std::string> reports;
   std::vector<std::string> messages;

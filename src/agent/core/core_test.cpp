@@ -314,7 +314,10 @@ TEST_F(Core, destroying_it_in_the_middle_waits_for_what_is_in_flight) {
     const FileSlot slot = rig->open(0, file, tiny(strategy, true));
     rig->fill(0, slot, 0, 3 * MiB, 1);
     rig->core.ask(transport::Kind::flush, 0, slot, 1, {1 * MiB, 2 * MiB});
-    rig->step();
+    rig->core.ask(transport::Kind::flush, 0, slot, 2, everything);
+    for (int i = 0; i < 1000 && rig->storage.in_flight() == 0; ++i) rig->step();
+    ASSERT_GT(rig->storage.in_flight(), 0u);
+    rig.reset();  // Rig::AfterCore looks at what is left
   }
 }
 

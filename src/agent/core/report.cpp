@@ -93,6 +93,7 @@ std::string make_report(const OpenFile& file, std::uint32_t lane, const BlockPoo
                : pipeline.outlet().direct()
                    ? (used.sink == SinkMode::direct ? "direct" : "buffered and direct")
                    : "buffered"},
+      {"groups", requests.members().known_groups()},
       {"lane", lane},
       {"lanes", file.lanes.size()},
       {"node", file.node},

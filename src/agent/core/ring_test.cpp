@@ -336,5 +336,41 @@ TEST(Ring, MemoryStaysBoundedWhileTheLinkIsStuck) {
   EXPECT_GE(taken * data.size(), 512 * KiB);
 }
 
+// The open fails where another node's agent refuses the file, or cannot be reached.
+TEST(Ring, AfterAnOpenThatFailedElsewhereNoAgentWaitsOrCallsAnother) {
+  Rig server;
+  const FileSlot served = server.open_fed(server.storage.create(), with(Strategy::sort, true), 1);
+  server.core.close(0, served, 1, {}, true);
+  EXPECT_TRUE(server.await(0, 1));
+  for (int i = 0; i < 10; ++i) server.step();
+  EXPECT_TRUE(server.core.idle());
+  Rig rig;
+  const auto wire = std::make_shared<Wire>();
+  const FileSlot slot = rig.open_fed(rig.storage.create(), with(Strategy::sort, true), 0, 1,
+                                     std::make_unique<MemoryCarrier>(wire));
+  rig.core.close(0, slot, 1, {}, true);
+  EXPECT_TRUE(rig.await(0, 1));
+  for (int i = 0; i < 10; ++i) rig.step();
+  EXPECT_TRUE(rig.core.idle());
+  EXPECT_TRUE(wire->frames.empty());
+}
+
+TEST(Ring, AWithdrawalLeavesTheAgentsOfAnotherGroupTheirTime) {
+  Rig rig;
+  const Fd file = rig.storage.create();
+  const FileSlot slot = rig.open_fed(file, with(Strategy::automatic, true), 1);
+  ASSERT_EQ(rig.open_fed(file, with(Strategy::automatic, true), 1, 2), slot);
+  rig.core.close(0, slot, 1, {}, true);
+  rig.core.close(0, slot, 2, {});
+  EXPECT_TRUE(rig.await(0, 2));
+  for (int i = 0; i < 10; ++i) rig.step();
+  EXPECT_FALSE(rig.core.idle());
+  ASSERT_TRUE(rig.core.join(100, slot, 0, 1).ok());
+  rig.core.close(100, slot, 3, {});
+  EXPECT_TRUE(rig.await(100, 3));
+  for (int i = 0; i < 10; ++i) rig.step();
+  EXPECT_TRUE(rig.core.idle());
+}
+
 }  // namespace
 }  // namespace millrace::agent

@@ -20,9 +20,9 @@ constexpr std::size_t data_backlog_bytes = std::size_t{1} << 20;
 Links::Links(io::Net& net, const io::Clock& clock, Loop::Watch watch, Loop::Log log, std::uint64_t first_tag,
              const transport::LinkTimes& times)
     : loop_{net, clock, std::move(watch), std::move(log), first_tag, times},
-      downstreams_(loop_, [this](const transport::LinkIntroduction& from, std::uint64_t signs) {
-        hear(from, signs);
-      }) {}
+      downstreams_(
+          loop_, [this](const transport::LinkIntroduction& from, std::uint64_t signs) { hear(from, signs); }),
+      numbers_(first_sender) {}
 
 void Links::serve(const transport::Register& registration, FileSlot file, std::uint64_t file_number) {
   const transport::Routing& routing = registration.routing;
@@ -133,19 +133,15 @@ void Links::turn_away(std::uint64_t tag) {
   gate_.log_refused("it had named no group of this agent when newer connections came");
 }
 
-// The lowest free number, because Core uses the numbers as indices.
-SenderId Links::free_sender() const {
-  SenderId sender = first_sender;
-  while (has(sender) || std::ranges::find(ended_, sender) != ended_.end()) ++sender;
-  return sender;
-}
-
 bool Links::enroll(Upstream& from, Core& core) {
   const transport::LinkIntroduction& who = from.io.link().introduction();
   const auto group = groups_.find(who.group);
   if (group == groups_.end() || group->second.ended_ns != 0) return false;
-  const SenderId sender = free_sender();
-  if (!core.join(sender, group->second.file, who.lane, who.group).ok()) return false;
+  const SenderId sender = numbers_.take();
+  if (!core.join(sender, group->second.file, who.lane, who.group).ok()) {
+    numbers_.give_back(sender);
+    return false;
+  }
   joined_.emplace(sender, &from);
   from.joined = true;
   from.sender = sender;

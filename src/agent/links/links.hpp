@@ -19,6 +19,7 @@
 #include "agent/links/gate.hpp"
 #include "agent/links/loop.hpp"
 #include "agent/links/upstream.hpp"
+#include "agent/requests/sender_numbers.hpp"
 
 namespace millrace::agent {
 
@@ -47,7 +48,10 @@ class Links final : public FetchTaker {
   Drained drain(Core& core, std::vector<PendingRequest>& requests);
   // Agents that have gone since the last call. The caller forgets all that it has of them. No other agent
   // gets such a number before this call has returned it.
-  std::vector<SenderId> take_ended() { return std::exchange(ended_, {}); }
+  std::vector<SenderId> take_ended() {
+    for (const SenderId sender : ended_) numbers_.give_back(sender);
+    return std::exchange(ended_, {});
+  }
   // The number of frames with records that core has taken.
   std::uint64_t frames() const { return frames_; }
   // The number of these records; a frame may have many.
@@ -80,8 +84,8 @@ class Links final : public FetchTaker {
     std::uint32_t lanes;
     FileSlot file;
     std::uint64_t file_number;
-    std::uint64_t record_max_bytes;  // 0: open for reading only
-    std::uint64_t ended_ns = 0;      // since then it is open no more; 0: it is open
+    std::uint64_t record_max_bytes;                     // 0: open for reading only
+    std::uint64_t ended_ns = 0;                         // since then it is open no more; 0: it is open
     std::map<std::uint32_t, std::uint64_t> heard = {};  // by lane: signs of progress from downstream
   };
 
@@ -94,7 +98,6 @@ class Links final : public FetchTaker {
   bool enroll(Upstream& from, Core& core);
   Drained drain(Upstream& from, Core& core, std::vector<PendingRequest>& requests);
   void end(Upstream& from, Core& core, const std::string& why);
-  SenderId free_sender() const;
 
   Loop loop_;
   Gate gate_{loop_};
@@ -105,6 +108,7 @@ class Links final : public FetchTaker {
   std::map<std::uint64_t, Group> groups_;
   std::map<std::uint64_t, std::unique_ptr<Upstream>> upstreams_;  // by tag
   std::map<SenderId, Upstream*> joined_;                          // the upstreams_ that Core knows
+  SenderNumbers numbers_;                                         // of joined_
   std::vector<SenderId> ended_;                                   // take_ended()
   Agenda agenda_;                                                 // of upstreams_
   std::set<std::uint64_t> heard_;                                 // tags of upstreams_ to drain

@@ -88,6 +88,8 @@ class Overflow {
   // Bytes of the stored chunks in the journal, headers included.
   std::uint64_t stored_bytes() const { return stored_bytes_; }
   bool empty() const { return chunks_.empty(); }
+  // True if the storage has a request of the journal, perhaps for a chunk that is forgotten.
+  bool in_flight() const { return log_ && (log_->in_flight() || log_->reading()); }
 
   static constexpr std::uint64_t no_chunk = UINT64_MAX;
 

@@ -63,6 +63,14 @@ class Members {
   bool knows(std::uint64_t group) const {
     return std::ranges::find(groups_, group, &Group::number) != groups_.end();
   }
+  // True if no other group has ever joined.
+  bool is_only(std::uint64_t group) const { return groups_.size() == 1 && knows(group); }
+  // The groups of all senders that ever joined.
+  std::vector<std::uint64_t> known_groups() const {
+    std::vector<std::uint64_t> numbers;
+    for (const Group& group : groups_) numbers.push_back(group.number);
+    return numbers;
+  }
   // True if some of the group's expected senders have not joined.
   bool lacks(std::uint64_t group) const {
     const auto known = std::ranges::find(groups_, group, &Group::number);

@@ -18,7 +18,7 @@ constexpr SenderId no_sender = UINT32_MAX;
 
 void Requests::join(SenderId sender, std::uint64_t group, std::uint32_t expected, bool upstream) {
   members_.join(sender, group, expected, upstream);
-  settled_ = passed_close_ = false;
+  settled_ = passed_close_ = withdrawn_ = false;
 }
 
 Requests::Waiter& Requests::add(Kind kind, SenderId sender, std::uint32_t request, Step step) {
@@ -68,7 +68,7 @@ bool Requests::settles_all() const {
 }
 
 void Requests::close(SenderId sender, std::uint32_t request, const transport::ClientCounters& counters,
-                     bool answered) {
+                     bool answered, bool withdrawn) {
   ++counters_.closes;
   clients_.calls += counters.calls;
   clients_.direct_calls += counters.direct_calls;
@@ -80,6 +80,11 @@ void Requests::close(SenderId sender, std::uint32_t request, const transport::Cl
   if (!reads_only_) add(Kind::close, sender, request, Step::gather).answer = answered;
   Member* const who = members_.active(sender);
   if (who == nullptr) return;
+  // Otherwise another group has the file open too, and its agents may come.
+  if (withdrawn && members_.is_only(who->group)) {
+    members_.give_up_awaiting();
+    withdrawn_ = true;
+  }
   who->closing = true;
   if (reads_only_) members_.leave(sender, who->group);
 }
@@ -156,6 +161,7 @@ bool Requests::step_sweep() {
 // every flush, because a flush may concern bytes of other nodes. A sync does not settle bytes that ranks
 // wrote directly: the MPI library's own sync follows.
 bool Requests::wants_settling(const Waiter& waiter) const {
+  if (withdrawn_ && waiter.kind == Kind::close) return false;
   if (pipeline_.carries()) return true;
   return (waiter.kind == Kind::sync && (pipeline_.settlements().unsettled() || settle_ticket_ != 0)) ||
          (waiter.kind == Kind::close && ends_on_disk(pipeline_.settings()));
@@ -289,7 +295,7 @@ bool Requests::settle_after_last() {
   if (pipeline_.holds() || members_.awaited() > 0) return false;
   const bool unstable =
       ends_on_disk(pipeline_.settings()) && pipeline_.error().ok() && pipeline_.settlements().unsettled();
-  const bool untold = pipeline_.carries() && !passed_close_;
+  const bool untold = pipeline_.carries() && !passed_close_ && !withdrawn_;
   if (unstable || untold) {
     settle_ticket_ =
         pipeline_.settle(pipeline_.carries() ? transport::Kind::close : transport::Kind::sync, everything);

@@ -48,8 +48,8 @@ struct Phases {
 class Requests {
  public:
   // `upstreams`: as for Members. `fetches`: nullptr unless the file has stand-ins. `reads`: nullptr unless
-  // the file has a route. `reads_only`: the file is only read, so there is nothing to gather or to settle, and
-  // the next agent hears of no close. The life of such a file ends with its last member.
+  // the file has a route. `reads_only`: the file is only read, so there is nothing to gather or to settle,
+  // and the next agent hears of no close. The life of such a file ends with its last member.
   Requests(FilePipeline& pipeline, Fetches* fetches, Reads* reads, const std::vector<Sender>& senders,
            std::uint32_t upstreams = 0, bool reads_only = false)
       : pipeline_(pipeline),
@@ -65,9 +65,10 @@ class Requests {
   void ask(transport::Kind kind, SenderId sender, std::uint32_t request, Extent extent);
   // A want, where there are Reads. The pieces ascend.
   void want(SenderId sender, std::uint32_t request, std::vector<ReadPiece> pieces);
-  // `answered` false: the caller answers the close. It always does if the file is only read.
+  // `withdrawn`: see Core::close(). `answered` false: the caller answers the close. It always does if the
+  // file is only read.
   void close(SenderId sender, std::uint32_t request, const transport::ClientCounters& counters,
-             bool answered = true);
+             bool answered = true, bool withdrawn = false);
   // See Core::mark().
   void mark(SenderId sender, std::uint64_t offset);
   // True if an agent upstream is so far ahead of the merge that its records can wait if memory is short.
@@ -134,6 +135,7 @@ class Requests {
   std::vector<WaiterId> settle_covers_;  // the requests that this settling answers
   bool settled_ = false;                 // all bytes of gone members have departed, and are durable if needed
   bool passed_close_ = false;            // the next agent has been asked to close
+  bool withdrawn_ = false;               // the only group has withdrawn: the next agent need not know
   bool merging_ = false;                 // requests wait for agents only, and chunks leave meanwhile
   RequestCounters counters_;
   transport::ClientCounters clients_{};

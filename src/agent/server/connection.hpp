@@ -55,6 +55,13 @@ class Connection {
 
   // The stamp of the next frame of the ring's snapshot, which must not be empty; 0 unless it has records.
   std::uint64_t next_stamp() const;
+  // The pass of this number leaves the next frame in the ring, because of its stamp. True if an earlier pass
+  // has left it too.
+  bool leave(std::uint64_t stamp, std::uint64_t pass) {
+    if (left_.stamp == stamp && left_.position == ring_.position()) return left_.pass < pass;
+    left_ = {stamp, ring_.position(), pass};
+    return false;
+  }
   // Called after drain(): returns the ring's memory up to the first record that its ledger does not have.
   void give_back(const Core& core);
   // True if the ring still keeps a record before that place.
@@ -101,6 +108,12 @@ class Connection {
   std::uint32_t looks_ = 0;
   bool greeted_ = false;
   bool gone_ = false;
+  struct Left {
+    std::uint64_t stamp = 0;
+    std::uint64_t position = 0;
+    std::uint64_t pass = 0;
+  };
+  Left left_;
   std::vector<Open> opens_;    // by slot
   std::uint32_t writing_ = 0;  // number of slots open for writing
   std::deque<Keep> keeps_;

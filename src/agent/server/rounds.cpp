@@ -77,8 +77,7 @@ Rounds::Rounds(Core& core, Links& links, transport::AgentPage& page, const io::C
 // --- Ranks ---
 
 Connection& Rounds::join(Fd socket) {
-  SenderId id = 0;  // Core wants small numbers
-  while (connections_.contains(id)) ++id;
+  const SenderId id = numbers_.take();
   return *connections_.emplace(id, std::make_unique<Connection>(id, std::move(socket))).first->second;
 }
 
@@ -115,6 +114,7 @@ void Rounds::drop(SenderId id, const std::string& why) {
   if (found->second->greeted()) core_.abandon(id);
   forget(id);
   connections_.erase(found);
+  numbers_.give_back(id);
 }
 
 bool Rounds::drop_silent(std::uint32_t calls) {
@@ -165,8 +165,9 @@ std::uint64_t Rounds::deadline_ns() const {
 }
 
 void Rounds::woke() {
-  const bool storage_is_busy = std::ranges::any_of(asked_, [this](const Asked& one) {
-    return core_.dirty(one.file) || core_.keeps(one.file) || core_.fetching(one.file);
+  const bool storage_is_busy = std::ranges::any_of(asked_, [this](const auto& entry) {
+    const FileSlot file = entry.second.file;
+    return core_.dirty(file) || core_.keeps(file) || core_.fetching(file);
   });
   if (asked() && !storage_is_busy) progress_.made();
 }
@@ -203,6 +204,7 @@ void Rounds::begin_pass() {
   waiting_.swap(fresh_);
   if (!waiting_.empty()) states_.begin_drain();
   pass_stamp_ = ways_.stamp();
+  ++pass_;
   std::vector<SenderId> broken;
   for (auto& [id, connection] : connections_) {
     if (connection->greeted() && !connection->ring().snapshot()) broken.push_back(id);
@@ -231,16 +233,19 @@ bool Rounds::hold_back() {
 // Takes records in the order of their stamps over all rings, up to the time at which the pass began. A record
 // that was written before a record of the pass, in any ring, was published before that time. It is in the
 // snapshot too, so no record overtakes one that it followed.
+//
+// A record that the pass before has left was published before this pass began. If its stamp is still in the
+// future, the rank's clock is ahead of the agent's, so nothing can be learnt from it: the ring is taken last.
 Rounds::Pass Rounds::drain_rings() {
   const auto later = [](const Turn& a, const Turn& b) { return a.stamp > b.stamp; };
   turns_.clear();
   for (auto& [id, connection] : connections_) {
     if (!connection->greeted() || connection->ring().empty()) continue;
     const std::uint64_t stamp = connection->next_stamp();
-    if (stamp > pass_stamp_ + transport::stamp_horizon) {
-      broken_.emplace_back(id, "a record has a time stamp in the future");
-    } else if (stamp <= pass_stamp_) {
-      turns_.push_back({stamp, connection.get()});
+    if (stamp <= pass_stamp_) {
+      turns_.push_back({stamp, connection.get(), false});
+    } else if (connection->leave(stamp, pass_)) {
+      turns_.push_back({pass_stamp_, connection.get(), true});
     }
   }
   if (turns_.empty()) return Pass::idle;
@@ -249,9 +254,11 @@ Rounds::Pass Rounds::drain_rings() {
   while (!turns_.empty() && result == Pass::worked) {
     std::pop_heap(turns_.begin(), turns_.end(), later);
     Connection& connection = *turns_.back().connection;
+    const bool all = turns_.back().all;
     turns_.pop_back();
-    const std::uint64_t until =
+    std::uint64_t until =
         turns_.empty() ? pass_stamp_ : std::min(pass_stamp_, turns_.front().stamp + transport::stamp_quantum);
+    if (all) until = UINT64_MAX;
     std::string why;
     const Drained drained = connection.drain(core_, until, fresh_, damaged_, why);
     if (drained == Drained::broken) {
@@ -261,7 +268,7 @@ Rounds::Pass Rounds::drain_rings() {
     } else if (!connection.ring().empty()) {
       const std::uint64_t stamp = connection.next_stamp();
       if (stamp > pass_stamp_) continue;
-      turns_.push_back({stamp, &connection});
+      turns_.push_back({stamp, &connection, false});
       std::push_heap(turns_.begin(), turns_.end(), later);
     }
   }
@@ -293,10 +300,10 @@ void Rounds::forget(SenderId sender) {
   };
   std::erase_if(fresh_, pending);
   std::erase_if(waiting_, pending);
-  std::erase_if(asked_, [&](const Asked& one) {
-    if (one.sender == sender && one.closes) states_.closed(one.file);
-    return one.sender == sender;
-  });
+  for (auto its = asked_.lower_bound({sender, 0}); its != asked_.end() && its->first.first == sender;
+       its = asked_.erase(its)) {
+    if (its->second.closes) states_.closed(its->second.file);
+  }
   std::erase_if(replies_, [sender](const Reply& reply) { return reply.sender == sender; });
 }
 
@@ -327,12 +334,12 @@ void Rounds::forward(const PendingRequest& request) {
   const auto& [sender, frame, counters, position, wanted] = request;
   const bool rank = connections_.contains(sender);
   if (!rank && !links_.has(sender)) return;  // it has gone meanwhile
-  asked_.push_back(
-      {sender, frame.request, frame.file, rank && frame.kind == transport::Kind::close, position});
+  asked_.emplace(std::pair(sender, frame.request),
+                 Asked{frame.file, rank && frame.kind == transport::Kind::close, position});
   const bool whole = frame.span > UINT64_MAX - frame.offset;
   const Extent extent{frame.offset, whole ? UINT64_MAX : frame.offset + frame.span};
   if (frame.kind == transport::Kind::close) {
-    core_.close(sender, frame.file, frame.request, counters);
+    core_.close(sender, frame.file, frame.request, counters, extent.empty());
   } else if (frame.kind == transport::Kind::want) {
     core_.want(sender, frame.file, frame.request, wanted);
   } else {
@@ -346,19 +353,17 @@ void Rounds::deliver() {
   for (const Reply& reply : core_.take_replies()) replies_.push_back(reply);
   std::vector<Reply> early;
   for (const Reply& reply : replies_) {
-    const auto asked = std::find_if(asked_.begin(), asked_.end(), [&](const Asked& one) {
-      return one.sender == reply.sender && one.request == reply.request;
-    });
+    const auto asked = asked_.find({reply.sender, reply.request});
     Status status = reply.status;
     const auto found = connections_.find(reply.sender);
     if (asked != asked_.end()) {
       // After this answer, a rescue of the ring must not bring back the records that the request covers.
-      if (found != connections_.end() && found->second->keeps_before(asked->position)) {
+      if (found != connections_.end() && found->second->keeps_before(asked->second.position)) {
         early.push_back(reply);
         continue;
       }
-      status = states_.status(asked->file, status);
-      if (asked->closes) states_.closed(asked->file);
+      status = states_.status(asked->second.file, status);
+      if (asked->second.closes) states_.closed(asked->second.file);
       asked_.erase(asked);
     }
     if (links_.answer(reply.sender, reply.request, status)) continue;

@@ -12,6 +12,7 @@
 
 #include "agent/core/core.hpp"
 #include "agent/links/links.hpp"
+#include "agent/requests/sender_numbers.hpp"
 #include "agent/server/connection.hpp"
 #include "agent/server/file_states.hpp"
 #include "agent/server/hold_back.hpp"
@@ -71,8 +72,6 @@ class Rounds {
   enum class Pass { idle, worked, blocked, held };
   // A request that Core has and has not answered.
   struct Asked {
-    SenderId sender;
-    std::uint32_t request;
     FileSlot file;
     bool closes;
     std::uint64_t position;
@@ -80,6 +79,7 @@ class Rounds {
   struct Turn {
     std::uint64_t stamp;
     Connection* connection;
+    bool all;  // what the connection's ring has, whatever its stamps are
   };
 
   Pass drain();
@@ -99,15 +99,17 @@ class Rounds {
   const io::Clock& clock_;
   Ways ways_;
   FileStates states_;
+  SenderNumbers numbers_;
   std::map<SenderId, std::unique_ptr<Connection>> connections_;
   std::vector<PendingRequest> fresh_;    // from the running pass: other rings may hold older records
   std::vector<PendingRequest> waiting_;  // from the pass before: they go to Core when the running pass ends
-  std::vector<Asked> asked_;
-  std::vector<Reply> replies_;  // from Core, not delivered yet
+  std::multimap<std::pair<SenderId, std::uint32_t>, Asked> asked_;  // by sender and request
+  std::vector<Reply> replies_;                                      // from Core, not delivered yet
   std::vector<FileSlot> damaged_;
   std::vector<Turn> turns_;  // a heap, oldest first
   std::vector<std::pair<SenderId, std::string>> broken_;
   std::uint64_t pass_stamp_ = 0;  // the begin of the pass
+  std::uint64_t pass_ = 0;        // its number
   bool pass_open_ = false;
   bool write_out_ = false;
   HoldBack hold_;

@@ -190,8 +190,11 @@ bool Staging::join() {
   }
   const bool all = all_of(comm_, ready);
   unname();
-  if (!all) tell("a node's agent or ranks cannot open the copy there");
-  return all;
+  if (all) return true;
+  tell("a node's agent or ranks cannot open the copy there");
+  if (chain_ != nullptr) chain_->withdraw();
+  chain_.reset();
+  return false;
 }
 
 bool Staging::pass() {

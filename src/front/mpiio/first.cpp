@@ -155,6 +155,7 @@ int open_in_place(const Opening& how) {
   if (!all_of(how.comm, open->file->registered())) {
     client::log(open->path +
                 " cannot be reached from every node, and was not opened: an agent refused the file");
+    open->file->withdraw();
     PMPI_File_close(how.fh);
     return refuse_open(MPI_ERR_IO);
   }

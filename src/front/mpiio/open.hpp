@@ -69,7 +69,7 @@ struct Open {
   std::atomic<bool> reads_alone = false;  // reads need no other rank (own_read.hpp), on all ranks alike
   enum class Through : std::uint32_t { none, small, all };
   std::atomic<Through> through = Through::none;  // which reads the agents carry (through.hpp)
-  std::shared_ptr<const Meeting> untried;  // a late meeting (nodes.hpp), until agents_carry() tries it
+  std::shared_ptr<const Meeting> untried;        // a late meeting (nodes.hpp), until agents_carry() tries it
   std::atomic<bool> tried = false;
   bool until_written = false;  // `through` was set at open, on all ranks alike
 

@@ -66,7 +66,7 @@ std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest
   if (!meeting.known) remember_meeting(meeting, all != unreachable);
   // Now each agent knows the file, so the agents may call each other.
   if (all == ready) return file;
-  (void)file->close();  // an agent of another node lacks the file; no rank has written yet
+  file->withdraw();  // an agent of another node lacks the file; no rank has written yet
   apart = all == refused ? Apart::refused : Apart::unreachable;
   again.left = why(apart);
   return client::open(std::move(again));

@@ -43,7 +43,7 @@ Apart open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, co
   } else if (all_of(comm, meeting.reaches && (file->registered() || !registers))) {
     remember_meeting(meeting, true);  // now each agent knows the file, so the agents may call each other
   } else {
-    (void)file->close();
+    file->withdraw();
     return Apart::unreachable;
   }
   open.size_at_open = open.reader->original.size;

@@ -129,7 +129,18 @@ class Rig {
     return part(bytes) == part(oracle);
   }
 
+  // Core leaves nothing with the storage, whenever it ends.
+  struct AfterCore {
+    const io::MemoryStorage& storage;
+    ~AfterCore() {
+      EXPECT_EQ(storage.in_flight(), 0u);
+      EXPECT_EQ(storage.handles(), 0u);
+      EXPECT_EQ(storage.misuse(), io::Misuse{});
+    }
+  };
+
   io::MemoryStorage storage;
+  AfterCore after_core{storage};
   Core core;
   std::uint64_t now_ns = 1;
   std::vector<std::byte> oracle;

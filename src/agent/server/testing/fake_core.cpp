@@ -158,7 +158,8 @@ void Core::want(SenderId sender, FileSlot, std::uint32_t request, std::span<cons
 bool Core::pass_fetched(FetchTaker&) { return false; }
 bool Core::fetching(FileSlot) const { return false; }
 
-void Core::close(SenderId sender, FileSlot file, std::uint32_t request, const transport::ClientCounters&) {
+void Core::close(SenderId sender, FileSlot file, std::uint32_t request, const transport::ClientCounters&,
+                 bool /*withdrawn*/) {
   Impl::settle(impl_->targets[file]);
   const Status status = impl_->targets[file].error;
   impl_->leave(impl_->targets[file], sender, false);
