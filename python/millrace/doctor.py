@@ -335,6 +335,7 @@ def diagnose(path: Path, environment: Mapping[str, str], command: Sequence[str] 
         *_kernel(facts),
         _network(facts["network"]),
         *_storage(facts["file_system"]),
+        *([Finding("caches", told)] if (told := costs.coherence(facts["costs"])) else []),
         *(
             Finding(what, value, FAIR if bad else GOOD, advice)
             for what, value, bad, advice in costs.told(facts["costs"])
