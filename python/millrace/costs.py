@@ -39,6 +39,19 @@ def probe(found: Prefix | None, folder: Path) -> dict[str, Any]:
         return {"error": str(error)}
 
 
+_COHERENCE = {
+    "machine": "of this machine: the agents write its files",
+    "nodes": "coherent between nodes: the agents write its files",
+    "none": "not coherent between nodes, or not known: the MPI library writes files that several nodes may write, "
+    "and the agents those of programs on one node",
+}
+
+
+def coherence(costs: Mapping[str, Any]) -> str:
+    """What Millrace does with files of the folder that several nodes write; empty: not known."""
+    return _COHERENCE.get(str(costs.get("coherence")), "")
+
+
 def told(costs: Mapping[str, Any]) -> list[tuple[str, str, bool, str]]:
     """Lines of `millrace doctor`: name, value, state, advice."""
     if "error" in costs:

@@ -343,6 +343,7 @@ def diagnose(path: Path, environment: Mapping[str, str], command: Sequence[str] 
         _network(facts["network"]),
         *_storage(facts["file_system"]),
         _journals(facts["journals"]),
+        *([Finding("caches", told)] if (told := costs.coherence(facts["costs"])) else []),
         *(
             Finding(what, value, FAIR if bad else GOOD, advice)
             for what, value, bad, advice in costs.told(facts["costs"])

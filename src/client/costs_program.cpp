@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <sstream>
 
 #include "base/settings.hpp"
@@ -57,6 +58,8 @@ int costs_program(const std::vector<std::string>& arguments, std::ostream& out, 
   report::JsonObject json;
   json.put("schema", "millrace.costs/1").put("file_system", file_system).put("record", record);
   json.put("measured_now", !known || again);
+  constexpr std::array<const char*, 3> words{"none", "nodes", "machine"};
+  json.put("coherence", words[static_cast<std::size_t>(coherence_of(folder))]);
   std::istringstream lines(to_text(costs));
   std::uint64_t value = 0;
   for (std::string name; lines >> name >> value;) json.put(name, value);

@@ -19,6 +19,7 @@
 #include <new>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/fd.hpp"
 #include "base/settings.hpp"
@@ -51,12 +52,16 @@ constexpr std::size_t pieces_of_a_bundle = 64;
 constexpr std::uint64_t window_bytes = 512 * KiB;  // of a part of a sieve, as with ROMIO
 // The first turn finds cold memory and sleeping processors. So the median of several turns counts.
 constexpr std::size_t turns = 5;
+// After this time, the next turn is the last one: on a slow node a turn takes seconds.
+constexpr std::uint64_t enough_ns = 10'000'000'000;
 constexpr std::uint64_t part_bound_ns =
     100'000'000;  // on a slow file system, ranks stop writing after this time
 constexpr unsigned least_ranks = 2, most_ranks = 4;
 constexpr std::uint64_t least_call_ps = 100'000;  // no system call takes less
 constexpr int questions = 3;                      // a file with more questions goes back to the MPI library
-constexpr int bound_s = 30;
+// Without a step of any rank. A node with one processor, where ranks that wait keep the agent from it, takes
+// a second for a part.
+constexpr std::uint64_t bound_ns = 30'000'000'000;
 constexpr std::size_t data_bytes = 256 * KiB;  // of a rank's memory, the most that one call writes
 static_assert(window_bytes / least_ranks <= data_bytes);
 
@@ -64,6 +69,8 @@ static_assert(window_bytes / least_ranks <= data_bytes);
 struct Shared {
   std::atomic<unsigned> arrived{0};
   std::atomic<bool> failed{false};
+  std::atomic<bool> last{false};  // the turn that begins is the last one
+  std::atomic<std::size_t> turns_made{0};
   std::atomic<int> error{0};
   std::atomic<std::uint64_t> start_ns{0}, trip_ns{0}, disk_ns{0}, disk_bytes{0};
   struct Result {
@@ -83,8 +90,15 @@ class Rank {
 
   void run() {
     if (!start_agent()) fail(ECONNREFUSED);
-    for (std::size_t turn = 0; turn < turns; ++turn)
-      for (std::size_t i = 0; i < parts.size(); ++i) take_part(parts[i], shared_.results[turn][i], turn);
+    const std::uint64_t begin = transport::now_ns();
+    for (std::size_t turn = 0; !shared_.last.load(); ++turn) {
+      if (!meet()) break;
+      if (number_ == 0) {
+        shared_.turns_made.store(turn + 1);
+        shared_.last.store(turn + 1 == turns || transport::now_ns() - begin > enough_ns);
+      }
+      for (std::size_t i = 0; i < parts.size(); ++i) take_part(parts[i], shared_.results[turn][i]);
+    }
     finalize();
   }
 
@@ -131,7 +145,7 @@ class Rank {
     return file->close().ok();
   }
 
-  void take_part(const Part& part, Shared::Result& result, std::size_t turn) {
+  void take_part(const Part& part, Shared::Result& result) {
     if (number_ == 0 && ::truncate(path_.c_str(), 0) != 0) fail(errno);
     if (!meet()) return;
     const Fd own(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
@@ -152,7 +166,7 @@ class Rank {
     result.pieces.fetch_add(pieces);
     if (!meet()) return;
     if (number_ == 0) result.ns.store(transport::now_ns() - begin);
-    if (number_ == 0 && part.way == Way::calls && turn + 1 == turns)
+    if (number_ == 0 && part.way == Way::calls && shared_.last.load())
       sync(own, result.pieces.load() * part.piece);
   }
 
@@ -216,30 +230,36 @@ class Rank {
   std::uint64_t opens_ = 0;
 };
 
-// Waits for all ranks, and kills ranks that take too long.
-bool await(const std::vector<pid_t>& ranks) {
-  const std::uint64_t begin = transport::now_ns();
-  bool good = true;
+// Waits for all ranks. Kills them if none has arrived at its next meeting for too long: slow ranks are not
+// lost.
+Status await(const std::vector<pid_t>& ranks, const Shared& shared) {
+  std::uint64_t since = transport::now_ns();
+  unsigned seen = 0;
+  bool late = false, good = true;
   for (const pid_t rank : ranks) {
     int status = 0;
     while (::waitpid(rank, &status, WNOHANG) == 0) {
-      if (transport::now_ns() - begin > bound_s * std::uint64_t{1'000'000'000}) ::kill(rank, SIGKILL);
+      const unsigned arrived = shared.arrived.load();
+      if (std::exchange(seen, arrived) != arrived) since = transport::now_ns();
+      late |= transport::now_ns() - since > bound_ns;
+      if (late) ::kill(rank, SIGKILL);
       ::usleep(1000);
     }
     good &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
-  return good;
+  if (late) return Code::timeout;
+  return good && !shared.failed.load() ? Status() : Status(Code::lost_agent);
 }
 
 // The time for a piece in the median turn.
 std::uint64_t ps_each(const Shared& shared, std::size_t part) {
-  std::array<std::uint64_t, turns> all{};
-  for (std::size_t turn = 0; turn < turns; ++turn) {
+  std::vector<std::uint64_t> all;
+  for (std::size_t turn = 0; turn < shared.turns_made.load(); ++turn) {
     const auto& result = shared.results[turn][part];
-    all[turn] = result.ns.load() * 1000 / std::max<std::uint64_t>(result.pieces.load(), 1);
+    all.push_back(result.ns.load() * 1000 / std::max<std::uint64_t>(result.pieces.load(), 1));
   }
   std::ranges::sort(all);
-  return all[turns / 2];
+  return all[all.size() / 2];
 }
 
 void take_costs(const Shared& shared, unsigned ranks, Costs& costs) {
@@ -351,13 +371,13 @@ Result<Costs> measure_costs(const std::string& folder) {
     if (child < 0) shared.failed.store(true);
     if (child > 0) children.push_back(child);
   }
-  const bool good = await(children) && !shared.failed.load();
+  const Status status = await(children, shared);
   Costs costs;
-  if (good) take_costs(shared, ranks, costs);
+  if (status.ok()) take_costs(shared, ranks, costs);
   const int error = shared.error.load();
   ::munmap(memory, sizeof(Shared));
-  if (good) return costs;
-  return error != 0 ? Status::from_errno(error) : Status(Code::lost_agent);
+  if (status.ok()) return costs;
+  return error != 0 ? Status::from_errno(error) : status;
 }
 
 }  // namespace millrace::client

@@ -29,6 +29,15 @@ std::string file_system_of(const std::string& path) {
   return device_of(path, device) ? file_system_of(device) : std::string();
 }
 
+Coherence coherence_of(const std::string& path) {
+  dev_t device = 0;
+  if (!device_of(path, device)) return Coherence::none;
+  const Mount mount = mount_of(device);
+  return (mount.type.empty() ? type_by_number(type_of_file_system(path.c_str()))
+                             : type_by_name(mount.type, mount.options))
+      .coherence;
+}
+
 FileSystemType type_of(const TargetFile& target) {
   const Mount mount = mount_of(target.device());
   return mount.type.empty() ? type_by_number(type_of_file_system(target.lasting_path().c_str()))

@@ -16,6 +16,8 @@ namespace millrace::client {
 // Empty: the kernel does not name the file system.
 std::string file_system_of(const std::string& path);
 using millrace::file_system_of;  // the same of a device
+// Of the file system of an existing path.
+Coherence coherence_of(const std::string& path);
 // The type of the file's file system.
 FileSystemType type_of(const TargetFile& target);
 // True if the file may be on a network file system.

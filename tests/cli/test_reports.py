@@ -63,6 +63,12 @@ def test_doctor_shows_the_sizes_that_millrace_costs_has_found(world):
     assert lines[0][1].startswith("of fs: a write call")
 
 
+def test_doctor_says_whether_nodes_keep_each_others_bytes():
+    assert costs.coherence(COSTS | {"coherence": "none"}).startswith("not coherent between nodes")
+    assert costs.coherence(COSTS | {"coherence": "nodes"}).startswith("coherent")
+    assert costs.coherence({"error": "no space"}) == ""
+
+
 def test_doctor_says_that_a_file_system_has_no_name(world):
     """In a chroot, /proc/self/mountinfo does not have the device of its files."""
     assert costs.told(COSTS | {"file_system": ""})[0][1].startswith("of this file system: a write call")

@@ -116,3 +116,9 @@ def test_a_server_that_stops_or_boots_delays_the_program(up: guests.Guests, boot
     job.join()
     assert told, "the run failed"
     same_on_server(up)
+
+
+def test_doctor_says_what_millrace_does_there(up: guests.Guests) -> None:
+    up.mount("vers=4.2")
+    done = up.on("a", f"{guests.BUILD}/bin/millrace doctor /nfs", check=False)
+    assert "not coherent" in done.stdout, done.stdout + done.stderr
