@@ -35,7 +35,7 @@ class Settling final : public client::Process {
   const Settings& settings() const override { return settings_; }
   client::Session* session(bool, client::Reason&) override { return nullptr; }
   bool agent_has_gone() override { return false; }
-  client::Session* successor() override { return nullptr; }
+  client::Session* successor(client::Reason&) override { return nullptr; }
   void add(client::Leaver*) override {}
   void remove(client::Leaver*) override {}
   std::uint64_t now_ns() const override { return world_.timeline.now_ns() + beyond_ns_; }

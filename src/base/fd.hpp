@@ -4,11 +4,17 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
+
+#include "base/result.hpp"
 
 namespace millrace {
 
 // Owns one file descriptor and closes it. Moves, never copies. Not thread safe.
+//
+// The destructor and reset() drop the error of close(2). A file system may report there that it has lost
+// bytes of earlier writes. So a descriptor with writes that count is closed by close().
 class Fd {
  public:
   Fd() = default;
@@ -28,6 +34,11 @@ class Fd {
   void reset(int fd = -1) {
     if (fd_ >= 0) ::close(fd_);
     fd_ = fd;
+  }
+  // Closes the descriptor and tells the error of close(2). EINTR is none: Linux has closed the descriptor.
+  Status close() {
+    const int fd = release();
+    return fd < 0 || ::close(fd) == 0 || errno == EINTR ? Status() : Status::from_errno(errno);
   }
 
  private:

@@ -60,13 +60,13 @@ Predefined& predefined_types() {
 }
 
 // The types that this thread used last. A look-up here needs no lock and no call of the MPI library.
-struct Remembered {
+struct KnownType {
   std::uintptr_t type = 0;
   std::uint64_t valid_in = 0;  // epoch, or for_ever
   const Holder* holder = nullptr;
 };
 constexpr std::size_t places = 32;
-thread_local std::array<Remembered, places> remembered;
+thread_local std::array<KnownType, places> remembered;
 
 std::size_t place_of(std::uintptr_t bits) { return (bits ^ (bits >> 5) ^ (bits >> 10)) % places; }
 
@@ -102,7 +102,7 @@ const Holder* look_up(MPI_Datatype type, bool& predefined) {
 
 const Holder* find_holder(MPI_Datatype type) noexcept {
   const std::uintptr_t bits = bits_of(type);
-  Remembered& last = remembered[place_of(bits)];
+  KnownType& last = remembered[place_of(bits)];
   const std::uint64_t now = epoch.load(std::memory_order_acquire);
   if (last.type == bits && last.holder != nullptr && (last.valid_in == now || last.valid_in == for_ever))
     return last.holder;

@@ -33,6 +33,10 @@ class DevicesStorage final : public Storage {
   Result<FileIdentity> identify(const Fd& file, bool for_good) override {
     return devices_.front().storage->identify(file, for_good);
   }
+  Result<FileIdentity> recognise(const Fd& file) override {
+    return devices_.front().storage->recognise(file);
+  }
+  bool is_local(const Fd& file) override { return devices_.front().storage->is_local(file); }
   void submit(Request request) override;
   void kick() override;
   void poll(std::vector<Completion>& out) override;

@@ -10,16 +10,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <ctime>
 #include <memory>
+#include <span>
 
 namespace millrace::io {
 
 namespace {
 
 constexpr int tries_max = 1000;
+// What a file system answers that has no fsync for folders, and what open(2) answers to a user who may not
+// read the folder.
+constexpr std::array no_sync_of_folders{EINVAL, EROFS, ENOSYS, EOPNOTSUPP, ENOTTY};
+constexpr std::array no_right{EACCES, EPERM};
 
 // Code::access unless only this user can enter the folder. Another user could put journals there, which would
 // be written to this user's files.
@@ -149,7 +155,11 @@ Status sync_name(const std::string& path) {
   const std::size_t above = folder.size() > 1 ? folder.rfind('/', folder.size() - 2) + 1 : 1;
   for (const std::string& place : {folder, folder.substr(0, above)}) {
     const Fd opened(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!opened.valid() || ::fsync(opened.get()) != 0) return Status::from_errno(errno);
+    if (opened.valid() && ::fsync(opened.get()) == 0) continue;
+    const int error = errno;
+    std::span<const int> fine = no_right;
+    if (opened.valid()) fine = no_sync_of_folders;
+    if (std::ranges::find(fine, error) == fine.end()) return Status::from_errno(error);
   }
   return {};
 }

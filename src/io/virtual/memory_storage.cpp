@@ -344,6 +344,8 @@ bool MemoryStorage::step(Active& active) {
     case Op::writeback:
       active.error = 0;  // a hint never fails
       return true;
+    case Op::close:
+      return true;
   }
   return true;
 }
@@ -356,6 +358,7 @@ void MemoryStorage::poll(std::vector<Completion>& out) {
     for_range(active->request.data, 0, active->moved,
               [&](std::uint64_t, std::byte*, std::uint64_t n) { bytes += n; });
     out.push_back({active->request.token, Status::from_errno(active->error), bytes});
+    out.back().direct = active->direct;
     active.reset();
   }
   std::erase(active_, nullptr);

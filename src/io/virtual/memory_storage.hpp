@@ -132,7 +132,7 @@ class MemoryStorage final : public Storage {
   std::vector<std::unique_ptr<Active>> held_;      // submitted, not kicked
   std::vector<std::unique_ptr<Active>> active_;
   std::vector<Event> history_;
-  std::uint64_t submitted_[4] = {};
+  std::uint64_t submitted_[5] = {};
   Misuse misuse_;
 };
 
