@@ -102,6 +102,11 @@ void Cluster::befall(const Fault& fault) {
       return disk_.fail(io::Op::write, fault.amount, errno_of(fault));
     case FaultKind::sync_error:
       return disk_.fail(io::Op::datasync, fault.amount, errno_of(fault));
+    case FaultKind::close_error:
+      return disk_.fail(io::Op::close, fault.amount, EIO);
+    case FaultKind::stall:
+      lasts(fault);
+      return disk_.stall(fault.for_ns);
     case FaultKind::cut:
       lasts(fault);
       net_.cut(fault.node, fault.other);

@@ -92,6 +92,10 @@ const char* name_of(FaultKind kind) {
       return "fault: a read fails, after";
     case FaultKind::cut_short:
       return "fault: the file is cut short, to bytes";
+    case FaultKind::close_error:
+      return "fault: a close tells of lost bytes, after";
+    case FaultKind::stall:
+      return "fault: the file system stalls, for ns";
   }
   return "";
 }

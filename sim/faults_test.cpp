@@ -15,6 +15,7 @@
 #include "reading.hpp"
 #include "run.hpp"
 #include "scale.hpp"
+#include "storing.hpp"
 
 namespace millrace::sim {
 namespace {
@@ -90,6 +91,22 @@ TEST(Reads, ThroughAgentsAreRightUnderEverySeed) {
 
 TEST(Reads, OfAFileUntilItIsWrittenAreRightUnderEverySeed) {
   read_through_agents(first_until_written_seed, number("MILLRACE_TEST_SEEDS", 120), 50);
+}
+
+// Runs on a file system that stalls, and that tells of lost bytes at close(2).
+TEST(Storing, EveryPromiseHoldsUnderEverySeed) {
+  const std::uint64_t seeds = number("MILLRACE_TEST_SEEDS", 60);
+  std::uint64_t told = 0, bad = 0;
+  for (std::uint64_t seed = first_storing_seed; seed < first_storing_seed + seeds && bad < 5; ++seed) {
+    const Scenario scenario = make_scenario(seed);
+    const Outcome outcome = run(scenario);
+    told += outcome.errors;
+    bad += outcome.problems.empty() ? 0 : 1;
+    for (const std::string& problem : outcome.problems)
+      ADD_FAILURE() << problem << "\nto see it: millrace-sim --trace " << seed << "\n" << scenario.describe();
+  }
+  std::cout << seeds << " seeds, " << told << " ranks told of errors\n";
+  EXPECT_GT(told, seeds / 10) << "closes that never fail test nothing";
 }
 
 // Seeds that have found bugs.

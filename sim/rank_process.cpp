@@ -78,7 +78,7 @@ client::Session* RankProcess::session(bool may_start, client::Reason& why) {
 }
 
 // Follows client/process too.
-client::Session* RankProcess::successor() {
+client::Session* RankProcess::successor(client::Reason&) {
   client::Session* const known = successors_.empty() ? nullptr : successors_.back().get();
   const std::uint64_t begin_ns = now_ns();
   if (session_ == nullptr || begin_ns < look_for_successor_ns_) return known;
@@ -126,9 +126,11 @@ Result<io::Handle> RankProcess::open(const Fd& file) {
   return opened;
 }
 
-void RankProcess::close(io::Handle file) {
+Status RankProcess::close(io::Handle file) {
+  const Status told = Status::from_errno(world_.disk.close(on_disk_, file));
   disk_end_.release(file);
   if (const auto other = for_sync_.extract(file)) disk_end_.release(other.mapped());
+  return told;
 }
 
 Status RankProcess::write(io::Handle file, std::uint64_t offset, std::span<const std::byte> data) {
@@ -158,8 +160,8 @@ Status RankProcess::datasync(const Fd& file) {
   const Result<io::Handle> handle = open(file);
   if (!handle) return handle.status();
   const Status status = sync(*handle);
-  close(*handle);
-  return status;
+  const Status told = close(*handle);
+  return status.ok() ? told : status;
 }
 
 // A process makes one system call at a time.

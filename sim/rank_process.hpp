@@ -49,7 +49,7 @@ class RankProcess final : public client::Process {
 
   // Opens a file for the MPI library.
   Result<io::Handle> open(const Fd& file);
-  void close(io::Handle file);
+  Status close(io::Handle file);  // tells the error of close(2)
   Status write(io::Handle file, std::uint64_t offset, std::span<const std::byte> data);
   Result<std::size_t> read(io::Handle file, std::uint64_t offset, std::span<std::byte> data);
   Status sync(io::Handle file);
@@ -62,7 +62,7 @@ class RankProcess final : public client::Process {
   const Settings& settings() const override { return settings_; }
   client::Session* session(bool may_start, client::Reason& why) override;
   bool agent_has_gone() override { return session_ != nullptr && session_->gone(); }
-  client::Session* successor() override;
+  client::Session* successor(client::Reason& why) override;
   void add(client::Leaver*) override {}  // every program closes its files
   void remove(client::Leaver*) override {}
   std::uint64_t now_ns() const override { return seat_.now_ns(); }

@@ -208,10 +208,10 @@ void Cluster::close(Rank& rank) {
   if (rank.gone) return;
   rank.file = nullptr;
   rank.second = nullptr;
-  rank.process->close(*rank.handle);
+  const Status library = rank.process->close(*rank.handle);
   rank.handle.reset();
   check_window(rank);
-  if (!told(rank, status) || !rank.error.ok()) return;
+  if (!told(rank, status.ok() ? library : status) || !rank.error.ok()) return;
   acknowledge(rank, ends_on_disk(scenario_.settings), scenario_.settings.durability != Durability::node);
 }
 

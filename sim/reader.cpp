@@ -244,7 +244,7 @@ void Cluster::close_reader(Rank& rank) {
   if (rank.gone) return;
   if (!status.ok()) problem(who(rank) + " cannot close what it only reads: " + status.describe());
   rank.reader = nullptr;
-  rank.process->close(*rank.reader_handle);
+  (void)rank.process->close(*rank.reader_handle);
   rank.reader_handle.reset();
   check_window(rank);
 }

@@ -11,6 +11,7 @@
 #include "reading.hpp"
 #include "scheduler.hpp"
 #include "starting.hpp"
+#include "storing.hpp"
 #include "times.hpp"
 
 namespace millrace::sim {
@@ -218,6 +219,7 @@ void set_sweep(Scenario& scenario) {
 }
 
 Scenario make_scenario(std::uint64_t seed) {
+  if (seed >= first_storing_seed) return make_storing(seed);
   if (seed >= first_reading_seed) return make_reading(seed);
   Dice dice(seed), rows(~seed);
   Scenario scenario;
@@ -275,7 +277,7 @@ bool Scenario::is_benign(const Fault& fault) const {
   if (fault.kind == FaultKind::cut || fault.kind == FaultKind::pause) return fault.for_ns < 4 * second;
   if (fault.kind == FaultKind::clock_jump) return fault.amount < 4 * second;
   return fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::delay ||
-         fault.kind == FaultKind::terminate_agent;
+         fault.kind == FaultKind::terminate_agent || fault.kind == FaultKind::stall;
 }
 
 template <typename Test>
@@ -315,7 +317,7 @@ bool Scenario::keeps_the_bound() const {
 bool Scenario::disk_fails() const {
   return !all_faults([](const Fault& fault) {
     return fault.kind != FaultKind::full_disk && fault.kind != FaultKind::write_error &&
-           fault.kind != FaultKind::sync_error;
+           fault.kind != FaultKind::sync_error && fault.kind != FaultKind::close_error;
   });
 }
 

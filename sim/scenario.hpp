@@ -74,6 +74,8 @@ enum class FaultKind : std::uint8_t {
   kill_ranks,       // the ranks of a node; its agent lives on
   read_error,       // EIO of a read, after `amount` more
   cut_short,        // another machine truncates the file to `amount` bytes
+  close_error,      // a close loses accepted bytes and says so, after `amount` more
+  stall,            // the file system answers nothing for a while
 };
 const char* name_of(FaultKind kind);
 

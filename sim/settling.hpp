@@ -34,7 +34,7 @@ class Settling final : public client::Process {
   const Settings& settings() const override { return settings_; }
   client::Session* session(bool, client::Reason&) override { return nullptr; }
   bool agent_has_gone() override { return false; }
-  client::Session* successor() override { return nullptr; }
+  client::Session* successor(client::Reason&) override { return nullptr; }
   client::OtherAgents::List other_agents() override;
   void add(client::Leaver*) override {}
   void remove(client::Leaver*) override {}

@@ -48,7 +48,7 @@ class Held {
  public:
   Held(RankProcess& process, const Fd& file) : process_(process), file_(process.open(file)) {}
   ~Held() {
-    if (file_) process_.close(*file_);
+    if (file_) (void)process_.close(*file_);
   }
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;

@@ -151,7 +151,22 @@ SETTINGS: tuple[Setting, ...] = (
         automatic=True,
         zero_means="auto",
     ),
-    Setting("timeout", "duration", "60s", "Bound of every wait that makes no progress.", low=100, high=86_400_000),
+    Setting(
+        "timeout",
+        "duration",
+        "60s",
+        "Bound of every wait for an agent, or for anything else but a file system, that makes no progress.",
+        low=100,
+        high=86_400_000,
+    ),
+    Setting(
+        "storage_timeout",
+        "duration",
+        "1800s",
+        "Bound of every wait for a file system that does not answer. After `timeout`, a line on stderr names it.",
+        low=1_000,
+        high=2_592_000_000,
+    ),
     Setting(
         "write_within",
         "duration",

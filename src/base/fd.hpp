@@ -5,7 +5,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <utility>
+
+#include "base/result.hpp"
 
 namespace millrace {
 
@@ -22,6 +25,9 @@ inline int above_standard(int fd) {
 
 // Owns one file descriptor and closes it. Moves, never copies. The descriptor is never one of 0 to 2, unless
 // it is the program's. Not thread safe.
+//
+// The destructor and reset() drop the error of close(2). A file system may report there that it has lost
+// bytes of earlier writes. So a descriptor with writes that count is closed by close().
 class Fd {
  public:
   Fd() = default;
@@ -49,6 +55,11 @@ class Fd {
   void reset(int fd = -1) {
     if (fd_ >= 0) ::close(fd_);
     fd_ = above_standard(fd);
+  }
+  // Closes the descriptor and tells the error of close(2). EINTR is none: Linux has closed the descriptor.
+  Status close() {
+    const int fd = release();
+    return fd < 0 || ::close(fd) == 0 || errno == EINTR ? Status() : Status::from_errno(errno);
   }
 
  private:

@@ -68,9 +68,10 @@ const char* sentence(Code code) {
       return "another rank died before it closed the file, or the agent of another node cannot be "
              "reached: the last writes may be missing; write the file again";
     case Code::timeout:
-      return "the Millrace agent made no progress within MILLRACE_TIMEOUT: bytes may be missing in the file. "
-             "Check whether the storage hangs; if it is only slow, raise --timeout. Then write the file "
-             "again";
+      return "the Millrace agent did not answer within MILLRACE_TIMEOUT, or its file system within "
+             "MILLRACE_STORAGE_TIMEOUT: bytes may be missing in the file. Check whether the agent runs and "
+             "the "
+             "file system answers. Then write the file again";
     case Code::corrupt:
       return "a checksum does not match: the data was damaged on its way to the file; write the file again";
     case Code::unsupported:

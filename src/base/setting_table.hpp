@@ -34,6 +34,7 @@ inline constexpr std::uint64_t fdatasync_interval = 67108864;
 inline constexpr std::uint64_t channel = 1048576;
 inline constexpr std::uint64_t direct_above = 0;
 inline constexpr std::uint64_t timeout = 60000;
+inline constexpr std::uint64_t storage_timeout = 1800000;
 inline constexpr std::uint64_t write_within = 5000;
 inline constexpr std::uint64_t across_nodes = 1;
 inline constexpr std::uint64_t file_servers = 0;
@@ -54,6 +55,7 @@ inline constexpr std::array setting_rules{
     SettingRule{.name = "channel", .kind = SettingKind::bytes, .least = 65536, .most = 16777216, .power_of_two = true},
     SettingRule{.name = "direct_above", .kind = SettingKind::bytes, .least = 1, .most = 1099511627776, .automatic = true, .zero_means = "auto"},
     SettingRule{.name = "timeout", .kind = SettingKind::duration, .least = 100, .most = 86400000},
+    SettingRule{.name = "storage_timeout", .kind = SettingKind::duration, .least = 1000, .most = 2592000000},
     SettingRule{.name = "write_within", .kind = SettingKind::duration, .least = 100, .most = 86400000},
     SettingRule{.name = "across_nodes", .kind = SettingKind::toggle},
     SettingRule{.name = "topology", .kind = SettingKind::choice, .words = setting_words::topology},

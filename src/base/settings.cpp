@@ -165,6 +165,7 @@ constexpr std::array bindings{
     Binding{"channel", assign<&Settings::channel_bytes>},
     Binding{"direct_above", assign<&Settings::direct_above_bytes>},
     Binding{"timeout", assign<&Settings::timeout_ms>},
+    Binding{"storage_timeout", assign<&Settings::storage_timeout_ms>},
     Binding{"write_within", assign<&Settings::write_within_ms>},
     Binding{"across_nodes", assign<&Settings::across_nodes>},
     Binding{"topology", assign<&Settings::topology>},

@@ -125,6 +125,8 @@ Reason OpenedFile::enroll_with(Session& session) {
   registration.reads_only = request_.writable ? 0 : 1;
   registration.settings = request_.settings;
   registration.routing = request_.routing;
+  const bool logs = keeps_ledger(request_.settings) && request_.writable;
+  if (const auto own = logs ? process_.mark(target_.held()) : FileIdentity()) registration.identity = *own;
   const std::size_t length = std::min(request_.path.size(), sizeof registration.path - 1);
   std::memcpy(registration.path, request_.path.data(), length);
   Result<std::uint32_t> slot = session.enroll(registration, target_.held().get());
@@ -199,6 +201,7 @@ Status OpenedFile::publish() {
 Status OpenedFile::settle_ledger() {
   Session* session = session_of_group();
   if (session == nullptr) {
+    if (const Status heard = guest_.reach(target_.number()); !heard.ok()) return heard;
     const Status dead = settle_dead_ledgers();
     return dead.ok() ? without_agent() : dead;
   }
@@ -264,6 +267,7 @@ Status OpenedFile::sync() {
   process_.lessons().syncs.store(true, std::memory_order_relaxed);
   Session* session = session_of_group();
   if (session == nullptr && request_.routing.lanes > 0) process_.look_again(target_.path());
+  if (!request_.named.ok()) return request_.named;
   if (session == nullptr) return without_agent();
   on_the_way_.store(false, std::memory_order_relaxed);
   const TraceSpan span("sync");
@@ -311,6 +315,8 @@ Status OpenedFile::close() {
   Status status = settle(Kind::close, withdrawn_.load() ? Extent{} : everything);
   if (!request_.writable) status = {};  // what failed was read from the file itself
   if (status.ok()) status = make_durable();
+  if (const Status closed = target_.close(); status.ok()) status = closed;
+  if (status.ok()) status = request_.named;
   stop_timing(start);
   if (status.ok() && learns()) {
     const transport::ClientCounters& all = tally_.counters;

@@ -37,8 +37,9 @@ struct OpenRequest {
   Reason left = Reason::none;       // why all ranks leave the file to the MPI library
   TargetFile found = {};            // the file of `path`, if the front end has already looked for it
   std::uint64_t file_bytes = 0;     // size of a file that is only read, as the ranks agreed; 0: not known
-  bool leaves_small = false;        // read_through() leaves small reads that nobody can foresee to the caller
-  bool late = false;                // this rank registers the file with its agent at its first need
+  Status named = {};          // the error of bringing the file's name to the disk: sync or close tells it
+  bool leaves_small = false;  // read_through() leaves small reads that nobody can foresee to the caller
+  bool late = false;          // this rank registers the file with its agent at its first need
 };
 
 // One contiguous piece of a transfer: `size` bytes of memory to `offset` of the file.
@@ -223,7 +224,7 @@ bool settle_ledgers(const char* path, bool writes);
 // A close with durability disk or node promises that the bytes survive a crash of the node. So the name of a
 // new file has to survive it too. Call it once per open file, on the rank that made the file, before any
 // rank's open returns. A file system that refuses the sync of a name needs none.
-void secure_name(const std::string& path, const FileSettings& settings);
+Status secure_name(const std::string& path, const FileSettings& settings);
 
 // Call it after another node has written the file. It makes file systems that cache a file's size (FUSE, NFS)
 // ask for the size again.

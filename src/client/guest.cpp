@@ -7,11 +7,15 @@
 
 namespace millrace::client {
 
-Session* Guest::session() { return of_ == Of::agent ? process_.joined() : process_.successor(); }
+Session* Guest::session(Reason& why) {
+  return of_ == Of::agent ? process_.session(false, why) : process_.successor(why);
+}
 
-Session* Guest::session_that_knows(std::uint64_t number) {
+Session* Guest::session_that_knows(std::uint64_t number, Status& heard) {
   if (number == 0 || blind_ || process_.is_child()) return nullptr;
-  Session* const asked = session();
+  Reason why = Reason::none;
+  Session* const asked = session(why);
+  if (asked == nullptr && why == Reason::agent_silent) heard = Code::timeout;
   if (asked == nullptr) return nullptr;
   std::uint64_t seen = openings_seen_.load(std::memory_order_relaxed);
   const bool knows = asked->view().knows(number, seen);
@@ -20,8 +24,9 @@ Session* Guest::session_that_knows(std::uint64_t number) {
 }
 
 Status Guest::before_reading(std::uint64_t number, Extent extent, const TargetFile* target) {
-  Session* session = session_that_knows(number);
-  if (session == nullptr || extent.empty()) return {};
+  Status heard;
+  Session* session = session_that_knows(number, heard);
+  if (session == nullptr || extent.empty()) return heard;
   const bool elsewhere =
       elsewhere_.exchange(false, std::memory_order_relaxed) && session->view().routed(number);
   if (elsewhere) extent = everything;
@@ -36,9 +41,10 @@ Status Guest::before_reading(std::uint64_t number, Extent extent, const TargetFi
 }
 
 Status Guest::before_writing(std::uint64_t number, Extent extent) {
+  Status heard;
   process_.read_aheads().drop(number);
-  Session* session = session_that_knows(number);
-  if (session == nullptr || extent.empty()) return {};
+  Session* session = session_that_knows(number, heard);
+  if (session == nullptr || extent.empty()) return heard;
   const bool elsewhere =
       elsewhere_.exchange(false, std::memory_order_relaxed) && session->view().routed(number);
   if (elsewhere) extent = everything;
@@ -52,7 +58,8 @@ Status Guest::before_writing(std::uint64_t number, Extent extent) {
 
 void Guest::before_opening(std::uint64_t number) {
   (void)before_reading(number, everything);
-  Session* const asked = session();
+  Reason why = Reason::none;
+  Session* const asked = session(why);
   if (asked != nullptr && !blind_ && !process_.is_child()) (void)flush_stand_ins(*asked, tally_);
 }
 

@@ -15,7 +15,7 @@ namespace millrace::client {
 // agent, left to the MPI library). A question makes the agent write the pending bytes of the same file that
 // other handles and other ranks of the node wrote. The agent's page says whether any bytes are pending. If
 // none are, a question costs a few loads and no system call. A guest keeps no file open, and no rank waits
-// for it. Thread safe.
+// for it. An agent that does not answer is never taken for none: the question fails. Thread safe.
 class Guest {
  public:
   // The agent that the guest asks: the rank's agent, or a second agent after that one died.
@@ -35,6 +35,13 @@ class Guest {
   // number of a stand-in does not name the file that it stands for.
   void before_opening(std::uint64_t number);
 
+  // Code::timeout if there is an agent that does not answer. It may have bytes of the file.
+  Status reach(std::uint64_t number) {
+    Status heard;
+    (void)session_that_knows(number, heard);
+    return heard;
+  }
+
   // The first error of bytes that earlier opens left. These opens are over, and the error does not belong to
   // this handle.
   Status left() const { return tally_.left; }
@@ -43,8 +50,8 @@ class Guest {
   void order() { elsewhere_.store(true, std::memory_order_relaxed); }
 
  private:
-  Session* session();
-  Session* session_that_knows(std::uint64_t number);
+  Session* session(Reason& why);
+  Session* session_that_knows(std::uint64_t number, Status& heard);
 
   Process& process_;
   const Of of_;

@@ -32,7 +32,7 @@ class Scripted final : public Process {
   const Settings& settings() const override { return settings_; }
   Session* session(bool, Reason&) override { return agent.get(); }
   bool agent_has_gone() override { return false; }
-  Session* successor() override { return nullptr; }
+  Session* successor(Reason&) override { return nullptr; }
   void add(Leaver*) override {}
   void remove(Leaver*) override {}
   std::uint64_t now_ns() const override { return now_ns_; }

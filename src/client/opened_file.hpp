@@ -128,7 +128,7 @@ class OpenedFile final : public File, private Leaver {
   // After sync, collective functions and close, other ranks may overwrite this rank's bytes through the next
   // agent. So the bytes that this rank has saved go to the file first.
   Status hand_over(Status status) {
-    if (status.code() == Code::lost_agent && process_.successor() != nullptr) (void)settle_dead_ledgers();
+    if (status.code() == Code::lost_agent && process_.has_successor()) (void)settle_dead_ledgers();
     return status;
   }
   bool goes_to_disk() const {

@@ -52,7 +52,7 @@ class OwnProcess final : public Process {
   const Settings& settings() const override { return settings_; }
   Session* session(bool may_start, Reason& why) override;
   bool agent_has_gone() override;
-  Session* successor() override;
+  Session* successor(Reason& why) override;
   OtherAgents::List other_agents() override { return is_child() ? OtherAgents::List() : others_.look(*this); }
   void add(Leaver* leaver) override;
   void remove(Leaver* leaver) override;
@@ -65,6 +65,7 @@ class OwnProcess final : public Process {
   Status datasync(const Fd& file) override;
   Result<FileIdentity> identify(const Fd& file) override { return io::identify(file, false); }
   Result<FileIdentity> identify(const std::string& path) override { return io::identify(path); }
+  Result<FileIdentity> mark(const Fd& file) override { return io::identify(file, true); }
   void look_again(const std::string& path) override { refresh(path); }
   void pause(std::uint32_t for_ms) override { pause_ms(for_ms); }
   bool read_start(const Fd& journal, void* into, std::size_t size) override {
@@ -94,6 +95,7 @@ class OwnProcess final : public Process {
   std::atomic<Session*> ready_{nullptr};
   Reason unable_ = Reason::none;
   std::atomic<std::uint64_t> look_at_ns_{0};  // the time of the next look for an agent
+  std::atomic<bool> silent_{false};           // at the last look, an agent did not answer
   std::vector<std::unique_ptr<Session>> successors_;
   std::atomic<Session*> successor_{nullptr};  // the last of successors_
   std::atomic<std::uint64_t> look_for_successor_ns_{0};
@@ -147,11 +149,15 @@ void OwnProcess::in_child() {
 // If this rank could not start an agent, another rank may have started one since. This rank then joins it.
 Session* OwnProcess::session(bool may_start, Reason& why) {
   if (Session* session = ready_.load(std::memory_order_acquire)) return session;
-  if (!may_start && now_ns() < look_at_ns_.load(std::memory_order_relaxed)) return nullptr;
+  if (!may_start && now_ns() < look_at_ns_.load(std::memory_order_relaxed)) {
+    if (silent_.load(std::memory_order_relaxed)) why = Reason::agent_silent;
+    return nullptr;
+  }
   const std::lock_guard lock(mutex_);
   if (Session* session = ready_.load()) return session;
   if (left_) why = Reason::finalized;
   if (left_) return nullptr;
+  silent_.store(false, std::memory_order_relaxed);
   const bool starts = may_start && unable_ == Reason::none;
   const std::uint64_t begin_ns = now_ns();
   if (!starts && !agent_.anybody_listens()) {
@@ -174,6 +180,11 @@ Session* OwnProcess::session(bool may_start, Reason& why) {
     if (none) why = may_start ? unable_ : Reason::none;
     if (none) return nullptr;
     why = reason_for(session.status());
+    if (why == Reason::agent_silent) {  // it has taken all the time of this look
+      silent_.store(true, std::memory_order_relaxed);
+      look_at_ns_.store(now_ns() + transport::look_again_ns, std::memory_order_relaxed);
+      if (!may_start) return nullptr;
+    }
     if (starts) unable_ = why;
     say("files are written by the MPI library alone: " +
         (detail.empty() ? std::string(text_of(why).text) : detail));
@@ -211,7 +222,7 @@ bool OwnProcess::agent_has_gone() {
 
 // The time of the next look counts from before this look. An agent that starts later serves no rank before
 // this rank looks again (transport::grace_ns).
-Session* OwnProcess::successor() {
+Session* OwnProcess::successor(Reason& why) {
   Session* const first = ready_.load(std::memory_order_acquire);
   if (first == nullptr) return nullptr;
   if (now_ns() < look_for_successor_ns_.load(std::memory_order_relaxed))
@@ -223,6 +234,7 @@ Session* OwnProcess::successor() {
   if (gone && !left_ && agent_.anybody_listens()) {
     std::string detail;
     Result<std::unique_ptr<Session>> session = connect_session(settings_, false, serialized_.load(), detail);
+    if (session.status().code() == Code::timeout) why = Reason::agent_silent;
     if (session) {
       successors_.push_back(*std::move(session));
       successor_.store(successors_.back().get(), std::memory_order_release);
@@ -303,9 +315,10 @@ const Settings& process_settings() { return process().settings(); }
 std::unique_ptr<File> open(OpenRequest request) { return open(std::move(request), process()); }
 bool settle_ledgers(const char* path, bool writes) { return settle_ledgers(path, writes, process()); }
 
-void secure_name(const std::string& path, const FileSettings& settings) {
+Status secure_name(const std::string& path, const FileSettings& settings) {
   char real[PATH_MAX];  // resolves symbolic links: the file's own name has to last
-  if (ends_on_disk(settings) && ::realpath(path.c_str(), real) != nullptr) (void)io::sync_name(real);
+  if (!ends_on_disk(settings) || ::realpath(path.c_str(), real) == nullptr) return {};
+  return io::sync_name(real);
 }
 
 std::unique_ptr<File> visit(const std::string& path) { return visit(path, process()); }
@@ -364,14 +377,18 @@ transport::TcpAddress met() {
 bool anything_pending(bool writes) {
   if (process().is_child()) return false;
   if (writes && process().read_aheads().any()) return true;
-  Session* session = process().joined();
-  return session != nullptr && session->view().anything_pending(writes);
+  Reason why = Reason::none;
+  Session* session = process().session(false, why);
+  return session != nullptr ? session->view().anything_pending(writes) : why == Reason::agent_silent;
 }
 
 void settle_file(std::uint64_t device, std::uint64_t inode, bool writes) {
   Guest guest(process());
   const std::uint64_t number = transport::file_number(device, inode);
-  (void)(writes ? guest.before_writing(number, everything) : guest.before_reading(number, everything));
+  const Status status =
+      writes ? guest.before_writing(number, everything) : guest.before_reading(number, everything);
+  if (!status.ok())
+    log("a call other than MPI-IO may miss bytes that MPI-IO has written: " + status.describe());
 }
 
 bool reserve_descriptors() { return process().reserve(); }

@@ -84,7 +84,8 @@ class Process {
 
   // Returns the session; the first call that needs a session makes it. nullptr: there is none, and `why` may
   // have the reason for the report. With `may_start` false, the process only joins an agent that already
-  // runs. It looks for an agent at most once per millisecond, even after failures.
+  // runs. It looks for an agent at most once per millisecond, even after failures. Reason::agent_silent: an
+  // agent runs and has not answered within the setting `timeout`.
   virtual Session* session(bool may_start, Reason& why) = 0;
 
   // As session(false, why), for callers that need no reason.
@@ -97,8 +98,12 @@ class Process {
   virtual bool agent_has_gone() = 0;
   // Returns a session with a second agent, only for questions; nullptr: no such agent is known. After the
   // agent has gone, a rank that never met it may start a second agent. The process looks for a second agent
-  // at most once per millisecond.
-  virtual Session* successor() = 0;
+  // at most once per millisecond. `why`: as for session().
+  virtual Session* successor(Reason& why) = 0;
+  bool has_successor() {
+    Reason why = Reason::none;
+    return successor(why) != nullptr;
+  }
 
   // The agents of other jobs of this user that live on this node.
   virtual OtherAgents::List other_agents() { return {}; }
@@ -131,6 +136,8 @@ class Process {
   // drops all of the process's record locks on the file.
   virtual Result<FileIdentity> identify(const Fd& file) = 0;
   virtual Result<FileIdentity> identify(const std::string& path) = 0;
+  // The same as identify(file), for the ledger of the file: the file gets a mark if it has nothing else.
+  virtual Result<FileIdentity> mark(const Fd& file) { return identify(file); }
   // Calls refresh().
   virtual void look_again(const std::string& path) = 0;
   virtual void pause(std::uint32_t for_ms) = 0;

@@ -3,6 +3,7 @@
 #include "client/session.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "client/session_window.hpp"
 #include "client/trace.hpp"
@@ -14,6 +15,20 @@ using transport::Kind;
 
 namespace {
 constexpr std::uint64_t notes_wake_bytes = 2 * MiB;
+
+// One rank of the node prints the line about a file system that does not answer.
+void tell_stall(Contact& contact, transport::Stall& stall, std::uint64_t silent_ms, std::uint64_t bound_ms) {
+  const std::uint32_t number = stall.number.load(std::memory_order_seq_cst);
+  if (number % 2 != 0 || stall.told.exchange(number) == number) return;
+  char where[sizeof stall.where];
+  std::memcpy(where, stall.where, sizeof where);
+  if (stall.number.load(std::memory_order_seq_cst) != number) return;
+  where[sizeof where - 1] = 0;
+  contact.say(std::string(where) + " has not answered for " + std::to_string(silent_ms / 1000) +
+              " s. Calls wait for it, and fail after " + std::to_string(bound_ms / 1000) +
+              " s (--storage-timeout). No byte is lost so far: check the file system");
+}
+
 }  // namespace
 
 Session::Session(SessionParts parts)
@@ -86,19 +101,38 @@ Status Session::wait_for_room(Tally* tally) {
   return status;
 }
 
-Session::Patience Session::begin_wait() {
-  return {view_.page().progress.load(std::memory_order_relaxed), now_ns()};
+Session::Patience Session::begin_wait(std::uint32_t file) {
+  return {file, view_.page().progress.load(std::memory_order_relaxed),
+          view_.page().moved.load(std::memory_order_relaxed), now_ns()};
 }
 
 Status Session::keep_waiting(Patience& patience) {
   if (parts_.contact->hung_up()) return lose();
-  const std::uint64_t progress = view_.page().progress.load(std::memory_order_relaxed);
+  const transport::AgentPage& page = view_.page();
   const std::uint64_t now = now_ns();
   // If a look comes later than its slice, this process did not run. The extra time is not a wait.
-  patience.waited_ns += std::min(now - patience.looked_ns, 2 * parts_.slice_ms * std::uint64_t{1'000'000});
+  const std::uint64_t more =
+      std::min(now - patience.looked_ns, 2 * parts_.slice_ms * std::uint64_t{1'000'000});
   patience.looked_ns = now;
-  if (progress != patience.progress) patience = {progress, now};
-  return patience.waited_ns < parts_.timeout_ms * 1'000'000 ? Status() : Status(Code::timeout);
+  patience.waited_ns += more;
+  patience.stopped_ns += more;
+  patience.still_ns += more;
+  const std::uint64_t progress = page.progress.load(std::memory_order_relaxed);
+  if (std::exchange(patience.progress, progress) != progress) patience.stopped_ns = 0;
+  const std::uint64_t moved = page.moved.load(std::memory_order_relaxed);
+  if (std::exchange(patience.moved, moved) != moved) patience.still_ns = 0;
+  if (patience.stopped_ns >= parts_.timeout_ms * 1'000'000) return Code::timeout;
+  // The storage of this file may be silent while the agent writes other files.
+  const auto& silence =
+      patience.file == any_file ? page.stall.silent_ms : view_.state(patience.file).silent_ms;
+  const std::uint64_t silent_ms =
+      std::max<std::uint64_t>(silence.load(std::memory_order_relaxed), patience.still_ns / 1'000'000);
+  if (silent_ms >= parts_.storage_timeout_ms) return Code::timeout;
+  // The text in the page is about a file system of this node.
+  if (page.stall.silent_ms.load(std::memory_order_relaxed) >= parts_.timeout_ms &&
+      patience.waited_ns >= parts_.timeout_ms * 1'000'000)
+    tell_stall(*parts_.contact, view_.page().stall, silent_ms, parts_.storage_timeout_ms);
+  return {};
 }
 
 Status Session::lose() {
@@ -165,7 +199,7 @@ Status Session::request(Kind kind, std::uint32_t file, Extent extent, Tally& tal
   publish(true);
   lock.unlock();
 
-  const Status status = wait_for_answer(*id);
+  const Status status = wait_for_answer(*id, file);
   lock.lock();
   tally.counters.wait_ns += now_ns() - begin_ns;
   // A slot whose answer did not come stays taken: the answer may still come.
@@ -202,7 +236,7 @@ bool Session::answered(std::uint32_t request) const {
 }
 
 Status Session::answer(std::uint32_t request) {
-  const Status status = wait_for_answer(request);
+  const Status status = wait_for_answer(request, any_file);
   const std::lock_guard lock(mutex_);
   if (answered(request)) numbers_.give_back(request);
   return status;
@@ -233,10 +267,10 @@ Result<std::uint32_t> Session::take_slot(std::unique_lock<CallLock>& lock) {
   }
 }
 
-Status Session::wait_for_answer(std::uint32_t id) {
+Status Session::wait_for_answer(std::uint32_t id, std::uint32_t file) {
   const TraceSpan span("wait for answer");
   transport::ReplySlot& slot = parts_.producer.header().replies[id % transport::reply_slots];
-  Patience patience = begin_wait();
+  Patience patience = begin_wait(file);
   for (;;) {
     const std::uint32_t seen = slot.done.load(std::memory_order_acquire);
     if (seen == id) break;

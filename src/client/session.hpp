@@ -36,10 +36,11 @@ struct SessionParts {
   transport::Producer producer;
   transport::Mapping page;
   std::unique_ptr<Contact> contact;
-  std::uint64_t timeout_ms = 60'000;
-  bool serialized = false;  // calls never overlap: no locking
+  std::uint64_t timeout_ms = 60'000;  // for an agent that does not run
+  bool serialized = false;            // calls never overlap: no locking
   std::string journal_directory = {};
   std::uint32_t slice_ms = 100;  // a wait looks for the agent's death after this time
+  std::uint64_t storage_timeout_ms = setting_default::storage_timeout;  // for storage that does not answer
 };
 
 // This process's connection with the agent. Thread safe: one lock guards the ring. A thread does not hold the
@@ -102,13 +103,18 @@ class Session {
   void abandon_in_child();
 
  private:
-  // Bounds a wait. Progress of the agent restarts the bound. Time in which this process did not run (a job
-  // that the scheduler suspends) does not count.
+  // Bounds a wait. While the agent's loop turns, only the long bound on the storage counts. Time in which
+  // this process did not run (a job that the scheduler suspends) does not count.
   struct Patience {
+    std::uint32_t file;  // that the wait is for, or any_file
     std::uint64_t progress;
+    std::uint64_t moved;
     std::uint64_t looked_ns;
+    std::uint64_t stopped_ns = 0;  // since the agent's loop last turned
+    std::uint64_t still_ns = 0;    // since the agent last got something done
     std::uint64_t waited_ns = 0;
   };
+  static constexpr std::uint32_t any_file = UINT32_MAX;
 
   // Its destructor saves the ring if the agent is lost. Declare it after the lock, because save() needs the
   // lock.
@@ -131,9 +137,9 @@ class Session {
   void publish(bool urgent);
   Status wait_for_room(Tally* tally);
   Result<std::uint32_t> take_slot(std::unique_lock<CallLock>& lock);
-  Status wait_for_answer(std::uint32_t id);
+  Status wait_for_answer(std::uint32_t id, std::uint32_t file);
   std::uint64_t now_ns() const { return parts_.contact->now_ns(); }
-  Patience begin_wait();
+  Patience begin_wait(std::uint32_t file = any_file);
   Status keep_waiting(Patience& patience);
   Status lose();
   void save();

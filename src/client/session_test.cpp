@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -134,6 +135,52 @@ TEST(Session, SmallPiecesOfOneCallAreOneFrameOfTheRing) {
   Tally tally;
   ASSERT_TRUE(agent.session->write(0, pieces, 32 * KiB, tally).ok());
   EXPECT_LE(agent.bytes_in_ring(), sizeof(transport::FrameHeader) + 64 * (12 + 2) + 8);
+}
+
+// The contact with an agent that never answers. Its loop turns, or stands still. Time passes by waits.
+class SlowContact final : public testing::SilentContact {
+ public:
+  explicit SlowContact(transport::AgentPage& page) : SilentContact([] { return false; }), page_(page) {}
+  std::uint64_t now_ns() const override { return now_ns_; }
+  void wait_while(const std::atomic<std::uint32_t>&, std::uint32_t, std::uint32_t bound_ms) override {
+    now_ns_ += std::uint64_t{bound_ms} * 1'000'000;
+    if (turns) ++page_.progress;
+  }
+  void say(const std::string& line) override { said.push_back(line); }
+
+  bool turns = true;
+  std::vector<std::string> said;
+
+ private:
+  transport::AgentPage& page_;
+  std::uint64_t now_ns_ = 1;
+};
+
+// A rank waits for the storage as long as its agent's loop turns, up to the long bound.
+TEST(Session, AStallOfTheStorageIsWaitedForAndASilentLoopIsNot) {
+  const std::size_t page_bytes = sizeof(transport::AgentPage);
+  const Result<Fd> memory = transport::make_memory("session_test", page_bytes);
+  for (const bool turns : {true, false}) {
+    transport::Mapping mapping = *transport::map(memory->get(), page_bytes);
+    auto* const page = reinterpret_cast<transport::AgentPage*>(mapping.data());
+    auto contact = std::make_unique<SlowContact>(*page);
+    SlowContact& slow = *contact;
+    slow.turns = turns;
+    std::strcpy(page->stall.where, "/data/file: the file system (nfs4 server:/data)");
+    page->stall.number.store(2);
+    page->stall.silent_ms.store(1000);
+    SessionParts parts{*transport::Producer::create(64 * KiB), std::move(mapping), std::move(contact), 1000,
+                       true};
+    parts.storage_timeout_ms = 5000;
+    Session session(std::move(parts));
+    Tally tally;
+    const std::uint64_t begin_ns = slow.now_ns();
+    EXPECT_EQ(session.request(transport::Kind::sync, 0, everything, tally).code(), Code::timeout);
+    EXPECT_EQ((slow.now_ns() - begin_ns) / 1'000'000, turns ? 5000u : 1000u);
+    ASSERT_EQ(slow.said.size(), turns ? 1u : 0u);
+    const std::string line = turns ? slow.said[0] : "";
+    EXPECT_EQ(line.starts_with("/data/file: the file system (nfs4 server:/data) has not answered"), turns);
+  }
 }
 
 // The agent reuses a slot after its file is closed.

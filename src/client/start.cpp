@@ -225,9 +225,10 @@ Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, cons
       how.asks
           ? std::make_unique<SilentContact>(std::move(socket), std::move(wake), local_directory(settings))
           : std::make_unique<SocketContact>(std::move(socket), std::move(wake), local_directory(settings));
-  return std::make_unique<Session>(SessionParts{*std::move(producer), *std::move(mapping), std::move(contact),
-                                                settings.timeout_ms, how.serialized,
-                                                local_directory(settings)});
+  SessionParts parts{*std::move(producer), *std::move(mapping), std::move(contact),
+                     settings.timeout_ms,  how.serialized,      local_directory(settings)};
+  parts.storage_timeout_ms = settings.storage_timeout_ms;
+  return std::make_unique<Session>(std::move(parts));
 }
 
 // The key is computed once, because a rank that looks for an agent at every close should not read /proc each
@@ -291,10 +292,11 @@ Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool 
   const std::uint64_t begin_ns = transport::now_ns();
   std::uint32_t wait_ms = 1;
   while (transport::now_ns() - begin_ns < bound_ms * 1'000'000) {
-    Result<Fd> socket = transport::connect_to(name, bound_ms);
+    Result<Fd> socket = transport::connect_to(name, settings.timeout_ms);
     if (socket) {
-      Result<std::unique_ptr<Session>> session = greet(
-          *std::move(socket), settings, {hash, settings.channel_bytes, serialized, bound_ms, false}, why);
+      Result<std::unique_ptr<Session>> session =
+          greet(*std::move(socket), settings,
+                {hash, settings.channel_bytes, serialized, settings.timeout_ms, false}, why);
       if (session || session.status().code() != Code::lost_agent) return session;
     } else if (socket.status().error() == EAGAIN) {
       why =

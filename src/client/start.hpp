@@ -27,8 +27,9 @@ std::string agent_name(const Settings& settings);
 void read_agent_ahead(const Settings& settings);
 
 // Connects with the job's agent. If there is no agent, the process starts one with `may_start`; otherwise it
-// fails with not_found. Every wait takes at most ten seconds, or the setting `timeout` if it is less. After a
-// failure, `why` may say more than the status.
+// fails with not_found. The start takes at most ten seconds, or the setting `timeout` if it is less. An agent
+// that runs has the time of `timeout` to answer; then the status is Code::timeout. After a failure, `why` may
+// say more than the status.
 Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start, bool serialized,
                                                  std::string& why);
 

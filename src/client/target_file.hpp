@@ -28,6 +28,8 @@ class TargetFile {
   // or has no name any more, or if the program may need the descriptor.
   bool hold_open(int mode);
   const Fd& held() const { return file_; }  // not valid: none
+  // Closes the held descriptor, and tells the error of close(2).
+  Status close() { return open_ = false, file_.close(); }
   bool holds_open() const { return open_; }
   int readable(int mode) const;  // the held descriptor, if open with O_RDWR or `mode`; else -1
 

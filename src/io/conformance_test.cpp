@@ -111,6 +111,16 @@ TEST_P(Conformance, VectoredWriteAndReadBack) {
   storage->release(file);
 }
 
+TEST_P(Conformance, ACloseIsAnsweredAndTheFileStaysUsable) {
+  const Handle file = *storage->adopt(new_file(), false);
+  std::string data = "before", more = "behind";
+  EXPECT_TRUE(one(Op::write, file, 0, {{data.data(), data.size()}}).status.ok());
+  EXPECT_TRUE(one(Op::close, file, 0, {}).status.ok());
+  EXPECT_TRUE(one(Op::write, file, 6, {{more.data(), more.size()}}).status.ok());
+  EXPECT_EQ(contents(), data + more);
+  storage->release(file);
+}
+
 TEST_P(Conformance, WhatIsPutIsThereAtOnceBesideWritesInFlight) {
   const Handle file = *storage->adopt(new_file(), false);
   const std::string begin = "begin", state = "state";

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/fd.hpp"
@@ -26,6 +27,7 @@ enum class Op : std::uint8_t {
   datasync,   // brings all writes to stable storage that completed before this was submitted
   read,       // fill `data` from `offset`; the completion has the bytes read, fewer at the end of the file
   look,       // the file's state, with all writes that completed before this was submitted
+  close,      // tells what close(2) tells, such as that a network file system lost bytes that it had accepted
 };
 
 // The memory of `data` stays valid and unchanged until the caller has taken the completion. A part of a write
@@ -46,21 +48,26 @@ struct Completion {
   std::uint64_t bytes = 0;  // transferred bytes without gaps; after an error, the bytes before it
   std::uint64_t begin_ns = 0, end_ns = 0;  // the times of carrying it out, from a steady clock; 0: unknown
   FileState state = {};                    // the answer to a look
+  bool direct = false;  // of a write or read: it went past the page cache, as the handle asks
 };
 
 // Carries out requests, in any order and overlapping in time. A caller that needs an order waits for
 // completions. Every request gets exactly one completion. Not thread safe: one thread calls. Implementations:
 // posix/ (threads with pwritev), uring/ (io_uring), virtual/ (in memory, with random faults).
+//
+// adopt(), release(), recognise(), submit(), kick() and poll() never wait for a file system.
 class Storage {
  public:
   virtual ~Storage() = default;
 
   // Takes a descriptor that is open for writing, or for reading if no request writes, and keeps it until
-  // release(). DevicesStorage opens a descriptor with O_PATH for reading. `direct`: requests on the
-  // handle are aligned to direct_alignment and may bypass the page cache. If the file system refuses that,
-  // they use the page cache.
+  // release(). A descriptor with O_PATH is opened for reading at the first request. `direct`: requests on the
+  // handle are aligned to direct_alignment and may bypass the page cache. If the file system refuses that, at
+  // open or at a write, they use the page cache.
   virtual Result<Handle> adopt(Fd file, bool direct) = 0;
-  // No request may be in flight on the handle.
+  // Closes the file, and does not wait for the file system. The error of this close(2) is dropped, so a file
+  // with writes gets an Op::close first. The handle stays usable after Op::close. No request may be in flight
+  // on the handle.
   virtual void release(Handle file) = 0;
 
   // Get or set the size of the file at once, without waiting for requests in flight.
@@ -71,9 +78,14 @@ class Storage {
   virtual Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) = 0;
 
   // The identity of an open file. `for_good`: a journal must recognise the file later (posix/identity.hpp).
+  // May wait for the file system.
   virtual Result<FileIdentity> identify(const Fd& file, bool for_good) = 0;
   // The state of an open file. May wait for the file system.
   virtual Result<FileState> state_of(const Fd& file) = 0;
+  // The same without a mark, and without a wait.
+  virtual Result<FileIdentity> recognise(const Fd& file) { return identify(file, false); }
+  // True for a file of this machine: its close(2) waits for nothing and tells nothing.
+  virtual bool is_local(const Fd&) { return false; }
 
   virtual void submit(Request request) = 0;
   // Starts the requests that were submitted. Before this call, the storage may hold them back.
@@ -83,5 +95,11 @@ class Storage {
   // A descriptor that becomes readable when poll() has a completion; -1 if there is no such descriptor.
   virtual int event_fd() const = 0;
 };
+
+// Closes a descriptor that the storage has not adopted, without waiting for the file system.
+inline void let_go(Storage& storage, Fd file) {
+  if (!file.valid()) return;
+  if (const Result<Handle> handle = storage.adopt(std::move(file), false)) storage.release(*handle);
+}
 
 }  // namespace millrace::io

@@ -14,6 +14,7 @@ constexpr std::uint64_t memory_bytes = 64 * MiB;
 }  // namespace
 
 bool Meter::takes_direct(std::uint64_t bytes) {
+  if (refused_) return false;
   if (synced_ && trial_left_ == 0 && until_trial_ == 0 && ways_[better_].bytes != 0) {
     tried_ = 1 - better_;
     ways_[tried_].bytes = ways_[tried_].ns = 0;  // old times no longer tell the cost

@@ -29,6 +29,8 @@ class Meter {
   bool takes_direct(std::uint64_t bytes);
   // Call it when a file is synced.
   void synced() { synced_ = true; }
+  // The file system refuses writes past the page cache.
+  void refuse_direct() { refused_ = true; }
   // Takes the time of a write. Writes of one way overlap in time, so an overlap counts only once.
   void took(bool direct, std::uint64_t bytes, std::uint64_t begin_ns, std::uint64_t end_ns);
 
@@ -41,6 +43,7 @@ class Meter {
 
   std::array<Way, 2> ways_{};  // [0] through the page cache, [1] past it
   bool synced_ = false;
+  bool refused_ = false;
   std::size_t better_ = 0;
   std::size_t tried_ = 1;         // the way of the last trial; at first, of the trial to come
   std::uint64_t trial_left_ = 0;  // bytes

@@ -39,11 +39,14 @@ struct Sink::Impl {
   struct Sync {
     Ticket ticket;
     std::uint64_t barrier;  // writes with a smaller sequence come first
+    bool on_disk = true;
+    bool closes = false;
   };
   struct Flight {
     io::Op op;
-    Write write;      // for a write
-    Ticket sync = 0;  // for a datasync; 0 = the sink's own, after an interval
+    Write write;          // for a write
+    Ticket sync = 0;      // for a datasync or close; 0 = the sink's own datasync, after an interval
+    bool closes = false;  // for a datasync: a close follows
   };
 
   io::Storage& storage;
@@ -69,17 +72,22 @@ struct Sink::Impl {
   std::uint64_t unsynced_bytes = 0;
   std::uint32_t writes_flying = 0;
   bool own_sync_flying = false;
+  bool direct_refused = false;
 
   void add(const Segment& segment, Ticket ticket);
   bool gathers(Extent next) const;
   bool takes_direct(const Run& run);
   void open_direct();
+  void refuse_direct();
   void close_open();
   void enqueue(Run run, const std::vector<Ticket>& tickets);
   void start();
   bool blocked(const Write& write) const;
   void submit(io::Request request, Flight flight);
   void start_syncs();
+  void start_sync(const Sync& sync);
+  void start_close(Ticket ticket, io::Handle handle);
+  void finish_sync(const Flight& flight, const io::Completion& completion);
   void finish_write(Write& write, const io::Completion& completion);
   void settle(Ticket ticket, Status status);
   void written(Extent extent);
@@ -95,7 +103,8 @@ bool Sink::Impl::in_flight(Extent extent) const {
 // True if a segment that is not adjacent to the open write goes into the same request.
 bool Sink::Impl::gathers(Extent next) const {
   const Extent there = open.run.extent();
-  return !options.direct && next.begin > there.end && next.size() < options.gather_below_bytes &&
+  return (!options.direct || direct_refused) && next.begin > there.end &&
+         next.size() < options.gather_below_bytes &&
          there.begin / options.write_max_bytes == next.begin / options.write_max_bytes &&
          open.run.data.size() + 2 <= max_pieces;
 }
@@ -128,12 +137,19 @@ void Sink::Impl::add(const Segment& segment, Ticket ticket) {
 
 // True if aligned parts of this run go past the page cache.
 bool Sink::Impl::takes_direct(const Run& run) {
+  if (direct_refused) return false;
   if (!options.direct) {
     const bool counts = options.meter != nullptr && run.gaps == 0 && run.length >= options.metered_min_bytes;
     if (!counts || !options.meter->takes_direct(run.length)) return false;
   }
   if (!direct_file) open_direct();
   return direct_file.has_value();
+}
+
+// The file system cannot write past the page cache, although it has opened the file. All its files know now.
+void Sink::Impl::refuse_direct() {
+  direct_refused = true;
+  if (options.meter != nullptr) options.meter->refuse_direct();
 }
 
 void Sink::Impl::open_direct() {
@@ -201,23 +217,44 @@ void Sink::Impl::start_syncs() {
   for (const auto& [slot, flight] : flying) {
     if (flight.op == io::Op::write) oldest = std::min(oldest, flight.write.sequence);
   }
-  const auto start_one = [&](Ticket ticket) {
-    counters.datasyncs += 1;
-    if (options.meter != nullptr) options.meter->synced();
-    unsynced_bytes = 0;
-    io::Request request;
-    request.op = io::Op::datasync;
-    request.file = file;
-    submit(std::move(request), {io::Op::datasync, {}, ticket});
-  };
   while (!syncs.empty() && syncs.front().barrier <= oldest) {
-    start_one(syncs.front().ticket);
+    start_sync(syncs.front());
     syncs.pop_front();
   }
   const std::uint64_t interval = options.datasync_interval_bytes;
   if (interval != 0 && unsynced_bytes >= interval && !own_sync_flying) {
     own_sync_flying = true;
-    start_one(0);
+    start_sync({0, 0});
+  }
+}
+
+void Sink::Impl::start_sync(const Sync& sync) {
+  if (!sync.on_disk) return start_close(sync.ticket, file);
+  counters.datasyncs += 1;
+  if (options.meter != nullptr) options.meter->synced();
+  unsynced_bytes = 0;
+  io::Request request;
+  request.op = io::Op::datasync;
+  request.file = file;
+  submit(std::move(request), {io::Op::datasync, {}, sync.ticket, sync.closes});
+}
+
+void Sink::Impl::start_close(Ticket ticket, io::Handle handle) {
+  io::Request request;
+  request.op = io::Op::close;
+  request.file = handle;
+  submit(std::move(request), {io::Op::close, {}, ticket, handle == file && direct_file.has_value()});
+}
+
+// A close asks by every handle, because a file system may tell each open its own errors.
+void Sink::Impl::finish_sync(const Flight& flight, const io::Completion& completion) {
+  if (!completion.status.ok() && sticky.ok()) sticky = completion.status;
+  if (flight.op == io::Op::datasync && flight.closes) return start_close(flight.sync, file);
+  if (flight.op == io::Op::close && flight.closes) return start_close(flight.sync, *direct_file);
+  if (flight.sync == 0) {
+    own_sync_flying = false;
+  } else {
+    done.push_back({flight.sync, sticky});
   }
 }
 
@@ -234,13 +271,15 @@ void Sink::Impl::settle(Ticket ticket, Status status) {
 void Sink::Impl::finish_write(Write& write, const io::Completion& completion) {
   writes_flying -= 1;
   if (completion.status.ok()) {
+    const bool direct = write.run.direct && completion.direct;
+    if (write.run.direct && !direct) refuse_direct();
     if (options.meter != nullptr && write.run.gaps == 0 && write.run.length >= options.metered_min_bytes)
-      options.meter->took(write.run.direct, write.run.length, completion.begin_ns, completion.end_ns);
+      options.meter->took(direct, write.run.length, completion.begin_ns, completion.end_ns);
     counters.bytes += write.run.payload();
-    if (write.run.direct) counters.direct_bytes += write.run.length;
+    if (direct) counters.direct_bytes += write.run.length;
     unsynced_bytes += write.run.payload();
     // The kernel writes back runs with gaps at its own time, because later writes often fill the gaps.
-    if (!write.run.direct && write.run.gaps == 0) written(write.run.extent());
+    if (!direct && write.run.gaps == 0) written(write.run.extent());
   } else if (sticky.ok()) {
     sticky = completion.status;
   }
@@ -307,11 +346,20 @@ Ticket Sink::sync() {
   return ticket;
 }
 
+Ticket Sink::close(bool on_disk) {
+  const Ticket ticket = impl_->next_ticket++;
+  impl_->close_open();
+  impl_->syncs.push_back({ticket, impl_->next_sequence, on_disk, true});
+  impl_->start();
+  return ticket;
+}
+
 void Sink::note(Extent written) { impl_->written(written); }
 
 void Sink::complete(const io::Completion& completion) {
   const auto found = impl_->flying.find(static_cast<std::uint32_t>(completion.token));
   assert(owner_of(completion.token) == impl_->owner && found != impl_->flying.end());
+  impl_->counters.completions += 1;
   Impl::Flight flight = std::move(found->second);
   impl_->flying.erase(found);
   switch (flight.op) {
@@ -319,12 +367,8 @@ void Sink::complete(const io::Completion& completion) {
       impl_->finish_write(flight.write, completion);
       break;
     case io::Op::datasync:
-      if (!completion.status.ok() && impl_->sticky.ok()) impl_->sticky = completion.status;
-      if (flight.sync == 0) {
-        impl_->own_sync_flying = false;
-      } else {
-        impl_->done.push_back({flight.sync, impl_->sticky});
-      }
+    case io::Op::close:
+      impl_->finish_sync(flight, completion);
       break;
     case io::Op::writeback:
     case io::Op::read:
@@ -342,7 +386,7 @@ void Sink::take(std::vector<Done>& done) {
 Status Sink::status() const { return impl_->sticky; }
 std::size_t Sink::backlog() const { return impl_->waiting.size(); }
 const SinkCounters& Sink::counters() const { return impl_->counters; }
-bool Sink::direct() const { return impl_->direct_file.has_value(); }
+bool Sink::direct() const { return impl_->direct_file.has_value() && !impl_->direct_refused; }
 
 bool Sink::idle() const {
   return impl_->open.run.length == 0 && impl_->waiting.empty() && impl_->flying.empty() &&

@@ -52,6 +52,7 @@ struct SinkCounters {
   std::uint64_t seeks = 0;         // writes that did not start at the end of the previous write
   std::uint64_t writebacks = 0;
   std::uint64_t datasyncs = 0;
+  std::uint64_t completions = 0;  // of all requests
 };
 
 // Drains ordered segments into one file, with as few and as large writes as their order allows.
@@ -92,6 +93,9 @@ class Sink {
   // Flushes, and starts a datasync when all earlier writes have completed. The ticket's status is the sticky
   // one: it covers the datasync and every write so far.
   Ticket sync();
+  // Flushes, and asks the file system what close(2) tells when all earlier writes have completed; with
+  // `on_disk`, after a datasync. The ticket's status is the sticky one. The sink stays usable.
+  Ticket close(bool on_disk);
   // Call it if another process wrote this extent to the file. The extent counts for writeback, but not in the
   // counters of writes.
   void note(Extent written);

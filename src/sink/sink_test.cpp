@@ -259,6 +259,23 @@ TEST_F(SinkTest, ErrorReachesItsBatchAndSticks) {
   EXPECT_EQ(sink->counters().bytes, 200U);
 }
 
+TEST_F(SinkTest, ACloseFollowsItsWritesAndItsErrorSticks) {
+  start({.faults = {{Op::close, 1, 0, ENOSPC}}});
+  put(0, 100 * KiB);
+  const Ticket first = sink->close(false);
+  drain();
+  EXPECT_EQ(done.at(first).code(), Code::no_space);
+  EXPECT_EQ(storage->history().back().op, Op::close);
+  EXPECT_TRUE(events(Op::datasync).empty());
+  put(200 * KiB, 100 * KiB);
+  const Ticket second = sink->close(true);
+  drain();
+  EXPECT_EQ(done.at(second).code(), Code::no_space) << "the error stays with the file";
+  EXPECT_EQ(events(Op::datasync).size(), 1U);
+  EXPECT_EQ(events(Op::close).size(), 2U);
+  EXPECT_EQ(storage->history().back().op, Op::close) << "behind the datasync";
+}
+
 TEST_F(SinkTest, FailedDatasyncIsToldAndSticks) {
   start({.faults = {{Op::datasync, 1, 0, EIO}}});
   put(0, 100);

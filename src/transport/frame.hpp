@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/file_identity.hpp"
 #include "base/result.hpp"
 #include "base/settings.hpp"
 #include "transport/processors.hpp"
@@ -141,7 +142,8 @@ struct Register {
   std::uint32_t reads_only;  // 1: no records will come, and the descriptor need not be open for writing
   FileSettings settings;
   Routing routing;
-  char path[4096];  // for reports only; never opened
+  FileIdentity identity;  // for the ledger of the file; 0: it gets none
+  char path[4096];        // for reports only; never opened
 };
 
 // client -> agent: asks for the port at which agents of other nodes reach this agent.

@@ -64,6 +64,8 @@ struct FileState {
   std::atomic<std::uint64_t> held;
   // Not 0: ranks of other nodes may have written to the file, through other agents.
   std::atomic<std::uint32_t> routed;
+  // For so long the file system has answered none of the agent's requests for this file. 0: it has none.
+  std::atomic<std::uint32_t> silent_ms;
 };
 inline constexpr std::uint32_t state_clean = 0;
 inline constexpr std::uint32_t state_dirty = 1;
@@ -74,16 +76,28 @@ inline constexpr std::uint32_t routed_everywhere = 1;
 inline constexpr std::uint32_t routed_stand_in = 2;
 
 inline constexpr std::uint32_t ending_no_memory = 1;
+// The file that a file system keeps waiting, for a line on stderr. The agent makes `number` odd, changes the
+// text, and makes the number even again. 0: there was none. The rank that sets `told` to the number prints
+// the line.
+struct Stall {
+  std::atomic<std::uint32_t> number;
+  std::atomic<std::uint32_t> told;
+  std::atomic<std::uint32_t> silent_ms;  // the longest of all files
+  char where[1012];                      // ends with a 0
+};
 
 // The agent's memfd, mapped by every client.
 struct AgentPage {
   std::uint32_t stamp_clock;  // StampClock; fixed before the first rank comes
   // 1: the agent sleeps. The rank that sets it to 0 also writes the eventfd.
   alignas(64) std::atomic<std::uint32_t> sleeping;
-  alignas(64) std::atomic<std::uint64_t> progress;  // grows whenever the agent makes progress
+  // Grows while ranks wait and the agent's loop turns, even if the storage answers nothing.
+  alignas(64) std::atomic<std::uint64_t> progress;
+  std::atomic<std::uint64_t> moved;  // grows whenever this agent, or one downstream, gets something done
   alignas(64) std::atomic<std::uint64_t> openings;  // grows whenever a file gets its number
   std::atomic<std::uint32_t> slots;                 // files[slots...] were never used
   std::atomic<std::uint32_t> ending;  // why the agent has ended by itself, with bytes; 0: no reason
+  alignas(64) Stall stall;
   alignas(64) FileState files[max_files];
 };
 

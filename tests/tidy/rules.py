@@ -68,6 +68,9 @@ FOR_TESTS = re.compile(r"(_test|_bench|_fuzz)\.[ch]pp$|/testing/|/test_\w+\.hpp$
 OWN_PATHS = re.compile(r"(?<![\w.~-])/(?:work|root|home/\w+)/")
 
 
+used: set[str] = set()  # paths of exceptions.DROPPED_RESULTS that were needed
+
+
 def room_of(path: str) -> str | None:
     parts = path.split("/")
     return parts[1] if len(parts) > 2 and parts[0] == "src" else None
@@ -144,6 +147,28 @@ def system_calls(path: str, text: str) -> Iterator[str]:
     for match in SYSTEM_CALL.finditer(code):
         line = code.count("\n", 0, match.start()) + 1
         yield f"line {line}: system call {match.group(0)}...) outside src/io (see exceptions.py)"
+
+
+# Calls that change a file, and our functions over them. Status and Result are [[nodiscard]], so only a cast to void
+# drops them; nothing warns of a system call.
+CHANGES = "close|write|pwrite|pwritev|ftruncate|fallocate|fsync|fdatasync|sync_file_range|copy_file_range"
+OUR_CHANGES = "close|sync_name|write_at|write_durably|remove_durably|resize|put"
+DROPPED = re.compile(
+    rf"\(void\)[^;{{}}]*?\b((?:{CHANGES}|{OUR_CHANGES})\s*\()|(?:[;{{}})]|\belse)\s*(::(?:{CHANGES})\s*\()"
+)
+
+
+def dropped_results(path: str, text: str) -> Iterator[str]:
+    """Every error of a file is somebody's: no result of a call that changes a file is dropped."""
+    if room_of(path) not in ("base", "io", "journal", "sink", "agent", "client") or FOR_TESTS.search(path):
+        return
+    code = without_comments_and_strings(text)
+    for match in DROPPED.finditer(code):
+        line = code.count("\n", 0, match.end()) + 1
+        if path in exceptions.DROPPED_RESULTS:
+            used.add(path)
+        else:
+            yield f"line {line}: the result of {match.group(1) or match.group(2)}...) is dropped (see exceptions.py)"
 
 
 def file_length(path: str, text: str) -> Iterator[str]:
@@ -267,6 +292,7 @@ RULES = (
     rigs,
     mpi_headers,
     system_calls,
+    dropped_results,
     file_length,
     function_length,
     class_size,

@@ -66,6 +66,23 @@ class Rules(unittest.TestCase):
         self.assertTrue(found(rules.mpi_headers, "src/client/a.cpp", "#include <mpi.h>\n"))
         self.assertFalse(found(rules.mpi_headers, "src/front/mpiio/a.cpp", "#include <mpi.h>\n"))
 
+    def test_no_result_of_a_change_is_dropped(self):
+        for dropped in (
+            "::close(fd);",
+            "if (fd >= 0) ::close(fd);",
+            "(void)::fsync(fd);",
+            "(void)io::sync_name(path);",
+            "(void)(safe ? io::remove_durably(path) : io::remove_owned(path));",
+        ):
+            self.assertTrue(found(rules.dropped_results, "src/agent/core/a.cpp", f"{{\n  {dropped}\n"), dropped)
+        for kept in (
+            "return ::close(fd) == 0;",
+            "if (::fsync(fd) != 0) fail();",
+            "result = ::ftruncate(fd, 0);",
+            "to.close(1);",
+        ):
+            self.assertFalse(found(rules.dropped_results, "src/agent/core/a.cpp", f"{{\n  {kept}\n"), kept)
+
     def test_system_calls_stay_in_their_places(self):
         for call in (
             "::write(fd, p, n)",

@@ -19,9 +19,7 @@ Core::Core(io::Storage& storage, std::string journal_directory)
 Core::~Core() {
   const auto busy = [this] {
     bool any = false;
-    impl_->files.each_lane([&](const OpenFile& file, const Lane& lane) {
-      any |= !lane.quiet() || (file.ledger && !file.ledger->quiet());
-    });
+    impl_->files.each([&](const OpenFile& file) { any |= !file.quiet(); });
     return any;
   };
   impl_->files.each_lane([](OpenFile&, Lane& lane) {
@@ -112,13 +110,6 @@ bool Core::pass_fetched(FetchTaker& to) {
   return moved;
 }
 
-bool Core::fetching(FileSlot slot) const {
-  const OpenFile* file = impl_->files.at(slot);
-  return file != nullptr && std::ranges::any_of(file->lanes, [](const auto& lane) {
-           return (lane->fetches && !lane->fetches->empty()) || (lane->reads && !lane->reads->empty());
-         });
-}
-
 void Core::close(SenderId sender, FileSlot slot, std::uint32_t request,
                  const transport::ClientCounters& counters, bool withdrawn) {
   OpenFile* const open = impl_->files.at(slot);
@@ -153,9 +144,7 @@ bool Core::Impl::take_completions(std::uint64_t elapsed_ns) {
       if (lane.fetches) lane.fetches->complete(completion);
       if (lane.reads) lane.reads->complete(completion);
     });
-    files.each([&](OpenFile& file) {
-      if (file.ledger) file.ledger->complete(completion);
-    });
+    files.each([&](OpenFile& file) { file.complete(completion); });
   }
   bool any = !completions.empty();
   files.each_lane([&](OpenFile&, Lane& lane) { any |= lane.pipeline->collect(elapsed_ns); });
@@ -229,6 +218,7 @@ bool Core::advance(std::uint64_t now_ns) {
   core.files.each([](OpenFile& file) { file.note_writers(); });
   core.shared.storage.kick();
   core.files.each_lane([&](OpenFile& file, Lane& lane) {
+    lane.listen(now_ns);
     if (core.telling) lane.watch.tell(now_ns, file.path, *lane.pipeline, lane.requests, core.reports);
     if (core.tracing)
       lane.watch.look(now_ns, file.path, *lane.pipeline, lane.requests, lane.reads.get(), core.spans);
@@ -309,6 +299,19 @@ std::uint64_t Core::ledger_mark(FileSlot slot) const {
 bool Core::kept(FileSlot slot, std::uint64_t mark) const {
   const OpenFile* file = impl_->files.at(slot);
   return file == nullptr || !file->ledger || file->ledger->given_up() || file->ledger->written() >= mark;
+}
+
+Core::Look Core::look(FileSlot slot) const {
+  const OpenFile* file = impl_->files.at(slot);
+  if (file == nullptr) return {};
+  Look look{file->identity, file->path, false, !file->closings->quiet(), 0};
+  if (file->ledger && !file->ledger->quiet()) look.in_flight = true;
+  for (const auto& lane : file->lanes) {
+    look.fetching |= (lane->fetches && !lane->fetches->empty()) || (lane->reads && !lane->reads->empty());
+    look.in_flight |= lane->busy() || !lane->pipeline->outlet().idle();
+    look.silent_ns = std::max(look.silent_ns, lane->silence.ns());
+  }
+  return look;
 }
 
 std::uint64_t Core::file_number(FileSlot slot) const {

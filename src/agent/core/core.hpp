@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/pipeline/carrier.hpp"
@@ -49,8 +50,9 @@ class Core {
   // If Core is not idle(), drops the buffered bytes and waits for requests in flight.
   ~Core();
 
-  // Opens a target for a sender. Takes the descriptor. The same device and inode give the same slot, so that
-  // two opens of one file see one order. Each group that only reads has a slot of its own.
+  // Opens a target for a sender. Takes the descriptor, and waits for no file system. The same device and
+  // inode give the same slot, so that two opens of one file see one order. Each group that only reads has a
+  // slot of its own.
   //
   // Memory: one pool serves all files. The sort_buffer and record_max of the first file fix its size for as
   // long as any file is open.
@@ -186,8 +188,6 @@ class Core {
   Status error(FileSlot file) const;
   // True if Core has bytes of the file that may not be in its file system yet.
   bool dirty(FileSlot file) const;
-  // True while a fetch or a want is not over.
-  bool fetching(FileSlot file) const;
   // True if the file's ledger has records that may not be in the file yet.
   bool keeps(FileSlot file) const;
   // For a file with strategy journal: a mark behind all records that its ranks have written; else 0.
@@ -198,6 +198,15 @@ class Core {
   bool idle() const;
   // A number that no other open file of this Core ever has; 0 if no file has that slot.
   std::uint64_t file_number(FileSlot file) const;
+  struct Look {
+    FileIdentity identity = {};  // device and inode
+    std::string_view path = {};
+    bool fetching = false;        // a fetch or a want is not over
+    bool in_flight = false;       // the storage or the next agent has a request of the file
+    std::uint64_t silent_ns = 0;  // the storage has requests, and has completed none for so long
+  };
+  // Empty if no file has that slot. The path is valid until the next call that is not const.
+  Look look(FileSlot file) const;
 
  private:
   struct Impl;

@@ -48,8 +48,9 @@ struct Core::Impl {
     if (!std::exchange(from.spoke, true)) spoke.push_back(id);
     return from;
   }
-  Result<FileSlot> add(Fd target, const FileIdentity& identity, const transport::Register& registration,
+  Result<FileSlot> add(Fd& target, const FileIdentity& identity, const transport::Register& registration,
                        Route route);
+  Result<FileSlot> open(SenderId sender, Fd& target, const transport::Register& registration, Route route);
   template <class Ask>
   void ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered = true);
   void answer(const Reply& reply);

@@ -19,12 +19,12 @@ bool sound(const FileSettings& settings) {
 
 }  // namespace
 
-Result<FileSlot> Core::Impl::add(Fd target, const FileIdentity& identity,
+Result<FileSlot> Core::Impl::add(Fd& target, const FileIdentity& identity,
                                  const transport::Register& registration, Route route) {
   if (files.full()) return Code::no_memory;
   const std::uint32_t record_max_before = shared.record_max_bytes;
   if (const Status prepared = memory.prepare(registration.settings); !prepared.ok()) return prepared;
-  auto file = OpenFile::open(shared, std::move(target), identity, registration, std::move(route), senders);
+  auto file = OpenFile::open(shared, target, identity, registration, std::move(route), senders);
   if (!file) return memory.refuse(file.status(), record_max_before);
   const FileSlot slot = files.add(*std::move(file));
   if (memory.share_out()) return slot;
@@ -34,36 +34,45 @@ Result<FileSlot> Core::Impl::add(Fd target, const FileIdentity& identity,
 
 Result<FileSlot> Core::open(SenderId sender, Fd target, const transport::Register& registration,
                             Route route) {
+  const Result<FileSlot> slot = impl_->open(sender, target, registration, std::move(route));
+  if (slot) {
+    if (target.valid()) impl_->files.at(*slot)->closings->close(std::move(target));
+  } else {
+    io::let_go(impl_->shared.storage, std::move(target));
+  }
+  return slot;
+}
+
+Result<FileSlot> Core::Impl::open(SenderId from, Fd& target, const transport::Register& registration,
+                                  Route route) {
   if (!target.valid() || !sound(registration.settings)) return Code::invalid;
-  Result<FileIdentity> identity = impl_->shared.storage.identify(target, false);
+  Result<FileIdentity> identity = shared.storage.recognise(target);
   if (!identity) return identity.status();
   identity->mark = 0;  // an agent of another node may mark the file meanwhile
-  Files& files = impl_->files;
   FileSlot slot = files.find(*identity, registration);
   OpenFile* file = files.at(slot);
   const bool routed = !route.lanes.empty();
   if (file != nullptr && routed && !file->takes_routed(registration.group)) return Code::refused;
   if (file == nullptr) {
-    auto added = impl_->add(std::move(target), *identity, registration, std::move(route));
+    auto added = add(target, *identity, registration, std::move(route));
     if (!added) return added.status();
     slot = *added;
     file = files.at(slot);
   } else {
-    Memory& memory = impl_->memory;
-    const std::uint32_t record_max_before = impl_->shared.record_max_bytes;
+    const std::uint32_t record_max_before = shared.record_max_bytes;
     if (const Status prepared = memory.prepare(registration.settings); !prepared.ok()) return prepared;
-    if (impl_->shared.record_max_bytes > record_max_before && !memory.share_out())
+    if (shared.record_max_bytes > record_max_before && !memory.share_out())
       return memory.refuse(Code::unsupported, record_max_before);
     if (registration.settings.strategy != file->asked.strategy) file->asked = registration.settings;
-    file->join(impl_->shared, target, registration.settings, registration.group);
+    file->join(shared, target, registration);
   }
-  (void)impl_->sender(sender);
+  (void)sender(from);
   if (routed) file->routed_groups.insert(registration.group);
   if (!file->lanes.front()->requests.members().knows(registration.group)) file->ranks += registration.members;
   for (const auto& lane : file->lanes) {
     const std::uint32_t agents = routed ? lane->upstreams : 0;
     const std::uint32_t expected = registration.members == 0 ? 0 : registration.members + agents;
-    lane->requests.join(sender, registration.group, expected);
+    lane->requests.join(from, registration.group, expected);
   }
   return slot;
 }

@@ -130,7 +130,7 @@ TEST_F(Core, sync_of_all_ranks_needs_one_datasync) {
 }
 
 TEST_F(Core, ranks_of_another_group_are_not_waited_for) {
-  start();
+  start({.max_delay_polls = 0});
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true), 1);
   rig->open(1, file, tiny(Strategy::automatic, true), 2);
   rig->fill(0, slot, 0, 100, 1);
@@ -284,6 +284,29 @@ TEST_F(Core, several_files_share_one_bound_of_memory) {
     EXPECT_LE(report["memory"]["peak_buffer_bytes"], 1 * MiB);
     EXPECT_GT(report["agent"]["evictions"], 0);
   }
+}
+
+TEST_F(Core, an_error_that_close_tells_is_the_answer_to_the_last_close) {
+  for (const Strategy strategy :
+       {Strategy::automatic, Strategy::immediate, Strategy::sort, Strategy::journal}) {
+    start({.faults = {{io::Op::close, 1, 0, ENOSPC}}});
+    const FileSlot slot = rig->open(0, file, tiny(strategy, true));
+    rig->fill(0, slot, 0, 100, 1);
+    rig->core.close(0, slot, 1, {});
+    ASSERT_LT(steps_until(0, 1), 4000);
+    EXPECT_EQ(rig->reply(0, 1).code(), Code::no_space);
+    settle();
+    EXPECT_EQ(rig->storage.submitted(io::Op::close), 1u) << "there is nothing more to tell";
+  }
+}
+
+TEST_F(Core, an_error_that_the_close_of_a_ranks_descriptor_tells_is_the_files) {
+  start({.faults = {{io::Op::close, 1, 0, EIO}}});
+  const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
+  rig->open(1, file, tiny(Strategy::automatic, true));
+  settle();
+  EXPECT_EQ(rig->core.error(slot).code(), Code::io);
+  EXPECT_EQ(rig->storage.handles(), 1u);
 }
 
 TEST_F(Core, a_file_that_is_refused_for_want_of_memory_takes_none_of_the_others) {

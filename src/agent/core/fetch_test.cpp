@@ -198,7 +198,7 @@ TEST(Fetch, ALostLinkIsAnErrorAndNothingHangs) {
   EXPECT_EQ(rig.node[2]->reply(0, 2).code(), Code::lost_peer);
   EXPECT_EQ(rig.fetch(2, {0, 100}).code(), Code::lost_peer);
   for (int i = 0; i < 100; ++i) rig.step();
-  EXPECT_FALSE(rig.node[0]->core.fetching(rig.slot[0])) << "who asked has gone";
+  EXPECT_FALSE(rig.node[0]->core.look(rig.slot[0]).fetching) << "who asked has gone";
 }
 
 TEST(Fetch, ANodeWithASlowLinkHoldsUpNoOther) {

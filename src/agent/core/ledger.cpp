@@ -70,7 +70,10 @@ void Ledger::flush() {
 
 void Ledger::sync() {
   if (log_ == nullptr) return;
-  if (!promised_) (void)io::sync_name(path_);  // a file system that refuses this keeps names by itself
+  if (const Status named = promised_ ? Status() : io::sync_name(path_); !named.ok()) {
+    fail(named);
+    failing_ = true;
+  }
   promised_ = true;
   log_->sync();
 }

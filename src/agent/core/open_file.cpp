@@ -26,23 +26,28 @@ Result<std::unique_ptr<Fetches>> open_fetches(Shared& shared, const Fd& target, 
   return Fetches::open(shared, *std::move(own));
 }
 
+// A descriptor of the target; for the last who needs one, the target's own.
+Result<Fd> take(Fd& target, bool last) {
+  if (last) return std::move(target);
+  return io::duplicate(target);
+}
+
 // nullptr for a file of one node, and for a copy.
-Result<std::unique_ptr<Reads>> open_reads(Shared& shared, const Fd& target, FilePipeline& pipeline,
-                                          bool routed, bool keeps) {
+Result<std::unique_ptr<Reads>> open_reads(Shared& shared, Fd own, FilePipeline& pipeline, bool routed,
+                                          bool keeps) {
   if (!routed || keeps) return std::unique_ptr<Reads>();
   if (pipeline.carries()) return Reads::of_next(pipeline);
-  Result<Fd> own = io::duplicate(target);
-  if (!own) return own.status();
-  return Reads::of_file(shared, *std::move(own));
+  return Reads::of_file(shared, std::move(own));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, const FileIdentity& identity,
+Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd& target, const FileIdentity& identity,
                                                  const transport::Register& registration, Route route,
                                                  const std::vector<Sender>& senders) {
   auto file = std::make_unique<OpenFile>();
   file->identity = identity;
+  file->closings = std::make_unique<Closings>(shared.storage, shared.next_owner++);
   file->reads_only = registration.reads_only != 0;
   const auto end = std::find(std::begin(registration.path), std::end(registration.path), '\0');
   file->path.assign(std::begin(registration.path), end);
@@ -59,27 +64,26 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd target, cons
   if (route.lanes.size() > 1 &&
       (!std::has_single_bit(route.stripe_bytes) || route.stripe_bytes < shared.pool->chunk_bytes()))
     return Code::invalid;
-  // A file server asks for one open of the file, although a lane has several descriptors.
-  if (std::ranges::any_of(route.lanes, [](const LaneRoute& way) { return way.next == nullptr; })) {
-    Result<Fd> opened = io::open_for_reading(std::move(target));
-    if (!opened) return opened.status();
-    target = *std::move(opened);
-  }
+  file->join(shared, target, registration);
   for (LaneRoute& way : route.lanes) {
     auto fetches = open_fetches(shared, target, route);
     if (!fetches) return fetches.status();
     way.device = identity.device;
     // An agent that only reads comes when it needs bytes, perhaps never.
     const std::uint32_t upstreams = file->reads_only ? 0 : way.upstreams;
-    const bool keeps = way.keeps;
-    auto pipeline = FilePipeline::open(shared, target, file->asked, std::move(way));
+    const bool last = &way == &route.lanes.back();
+    const bool keeps = way.keeps, serves = way.next == nullptr, writes = serves || keeps;
+    const bool reads_it = routed && serves && !keeps;
+    Result<Fd> to_write = writes ? take(target, last && !reads_it) : Fd();
+    Result<Fd> to_read = reads_it ? take(target, last) : Fd();
+    if (!to_write || !to_read) return to_write ? to_read.status() : to_write.status();
+    auto pipeline = FilePipeline::open(shared, *std::move(to_write), file->asked, std::move(way));
     if (!pipeline) return pipeline.status();
-    auto reads = open_reads(shared, target, **pipeline, routed, keeps);
+    auto reads = open_reads(shared, *std::move(to_read), **pipeline, routed, keeps);
     if (!reads) return reads.status();
     file->lanes.push_back(std::make_unique<Lane>(*std::move(pipeline), *std::move(fetches), *std::move(reads),
                                                  senders, upstreams, file->reads_only));
   }
-  file->join(shared, target, file->asked, registration.group);
   return file;
 }
 
@@ -113,8 +117,18 @@ void OpenFile::write_out(Lane& lane) {
   if (!ledger || ledger->failing() || ledger->given_up()) lane.pipeline->depart(everything);
 }
 
+void OpenFile::complete(const io::Completion& completion) {
+  if (ledger) ledger->complete(completion);
+  lanes.front()->pipeline->keep(closings->complete(completion));
+}
+
+bool OpenFile::quiet() const {
+  return closings->quiet() && (!ledger || ledger->quiet()) &&
+         std::ranges::all_of(lanes, [](const auto& lane) { return lane->quiet(); });
+}
+
 bool OpenFile::over() const {
-  if (!owed_.empty() || (ledger && !ledger->quiet())) return false;
+  if (!owed_.empty() || (ledger && !ledger->quiet()) || !closings->quiet()) return false;
   return std::ranges::all_of(lanes, [](const auto& lane) { return lane->requests.over() && lane->quiet(); });
 }
 
@@ -152,16 +166,20 @@ bool OpenFile::dirty() const {
 
 // --- the ledger ---
 
-void OpenFile::join(Shared& shared, const Fd& target, const FileSettings& settings, std::uint64_t group) {
+// The identity comes from the rank: to ask for a mark is to ask the file system, and the agent's loop must
+// not wait for that.
+void OpenFile::join(Shared& shared, const Fd& target, const transport::Register& registration) {
+  const FileSettings& settings = registration.settings;
   for (const auto& lane : lanes) {
     if (settings.durability > lane->pipeline->settings().durability)
       lane->pipeline->strengthen(settings.durability);
   }
   some_want_disk_ |= settings.durability == Durability::disk;
   if (!keeps_ledger(settings) || ledger) return;
-  const Result<FileIdentity> marked = shared.storage.identify(target, true);
-  journal::Identity who =
-      journal::identity_of(journal::Kind::ledger, target, marked ? marked : Result(identity), group);
+  const FileIdentity& told = registration.identity;
+  const bool sound = told.device == identity.device && told.inode == identity.inode;
+  journal::Identity who = journal::identity_of(journal::Kind::ledger, target,
+                                               Result(sound ? told : identity), registration.group);
   who.clock = shared.stamp_clock;
   ledger = std::make_unique<Ledger>(shared.storage, shared.next_owner, shared.journal_directory,
                                     std::move(who), target);

@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "agent/core/closings.hpp"
 #include "agent/core/expiry.hpp"
 #include "agent/core/ledger.hpp"
+#include "agent/core/silence.hpp"
 #include "agent/core/watch.hpp"
 #include "agent/pipeline/carrier.hpp"
 #include "agent/pipeline/file_pipeline.hpp"
@@ -30,6 +32,7 @@ struct Lane {
   Requests requests;
   Watch watch;
   Expiry expiry;
+  Silence silence;          // of the storage
   std::uint32_t upstreams;  // agents that send records
 
   Lane(std::unique_ptr<FilePipeline> way, std::unique_ptr<Fetches> fetched, std::unique_ptr<Reads> read,
@@ -40,6 +43,16 @@ struct Lane {
         requests(*pipeline, fetches.get(), reads.get(), senders, agents, reads_only),
         upstreams(agents) {}
 
+  // True if requests are with the storage.
+  bool busy() const {
+    return (!pipeline->carries() && !pipeline->outlet().idle()) || (fetches && fetches->in_flight()) ||
+           (reads && reads->in_flight());
+  }
+  // Measures the silence of the storage. Called in every round.
+  void listen(std::uint64_t now_ns) {
+    const std::uint64_t read = reads ? reads->counters().bytes_in : 0;
+    silence.look(now_ns, busy(), pipeline->outlet().counters().completions + read);
+  }
   // Nothing of it is with the storage.
   bool quiet() const {
     return pipeline->quiet() && !(fetches && fetches->in_flight()) && !(reads && reads->in_flight());
@@ -48,8 +61,8 @@ struct Lane {
 
 // One target file, for all opens of it.
 struct OpenFile {
-  // Takes the route as it is for as long as the file is open.
-  static Result<std::unique_ptr<OpenFile>> open(Shared& shared, Fd target, const FileIdentity& identity,
+  // Takes the route as it is for as long as the file is open, and the descriptor if this node needs one.
+  static Result<std::unique_ptr<OpenFile>> open(Shared& shared, Fd& target, const FileIdentity& identity,
                                                 const transport::Register& registration, Route route,
                                                 const std::vector<Sender>& senders);
 
@@ -66,6 +79,7 @@ struct OpenFile {
   Topology topology = Topology::automatic;
   std::vector<std::unique_ptr<Lane>> lanes;  // at least one
   std::unique_ptr<Ledger> ledger;            // if an open of it wanted one
+  std::unique_ptr<Closings> closings;        // of descriptors that ranks have passed
   std::set<std::uint64_t> routed_groups;     // those of its opens that have a route
 
   // If the file was open here before, it may have fewer lanes than an agent upstream knows.
@@ -78,12 +92,16 @@ struct OpenFile {
   std::vector<std::vector<ReadPiece>> deal(std::span<const Extent> extents) const;
   // Makes the lane's records depart, unless a working ledger has them.
   void write_out(Lane& lane);
+  // A completion of the storage that no lane has asked for; ignored if it is for another file.
+  void complete(const io::Completion& completion);
+  // Nothing of it is with the storage.
+  bool quiet() const;
   // Logs a record of a rank of this node in the ledger.
   void keep(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t stamp) {
     if (ledger) ledger->append(offset, data, stamp);
   }
   // Called for every open of the file. A later one may have a stronger durability, or need a ledger.
-  void join(Shared& shared, const Fd& target, const FileSettings& settings, std::uint64_t group);
+  void join(Shared& shared, const Fd& target, const transport::Register& registration);
 
   // True if a close is answered as soon as the ledger has all earlier records on its disk.
   bool answers_from_ledger() const;

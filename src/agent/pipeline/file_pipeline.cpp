@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "io/posix/descriptor.hpp"
-
 namespace millrace::agent {
 
 namespace {
@@ -47,18 +45,16 @@ FilePipeline::FilePipeline(Shared& shared, const FileSettings& settings, std::ui
       sweep_(shared, sort_, journal_, departures_),
       settlements_(*outlet_, departures_) {}
 
-Result<std::unique_ptr<FilePipeline>> FilePipeline::open(Shared& shared, const Fd& target,
+Result<std::unique_ptr<FilePipeline>> FilePipeline::open(Shared& shared, Fd target,
                                                          const FileSettings& settings, LaneRoute way) {
   std::uint32_t owner = 0;
   std::unique_ptr<Outlet> next, outlet;
   if (way.next) next = make_outlet(std::move(way.next), settings.record_max_bytes);
   if (!next || way.keeps) {
-    Result<Fd> own = io::duplicate(target);
-    if (!own) return own.status();
     owner = shared.next_owner++;
     sink::SinkOptions options = sink_options(settings, way.keeps);
     if (settings.sink == SinkMode::automatic) options.meter = &shared.meters[way.device];
-    auto sink = sink::Sink::open(shared.storage, *std::move(own), owner, options);
+    auto sink = sink::Sink::open(shared.storage, std::move(target), owner, options);
     if (!sink) return sink.status();
     outlet = make_outlet(*std::move(sink));
   }

@@ -52,10 +52,10 @@ struct Claims {
 // outlet. Owns all of these. The memory is the shared pool's. Not thread safe.
 class FilePipeline {
  public:
-  // Leads into the target file, or to the next agent, or to both, as the lane's route says. Duplicates
-  // `target`.
-  static Result<std::unique_ptr<FilePipeline>> open(Shared& shared, const Fd& target,
-                                                    const FileSettings& settings, LaneRoute way);
+  // Leads into the target file, or to the next agent, or to both, as the lane's route says. A way to the next
+  // agent alone needs no `target`.
+  static Result<std::unique_ptr<FilePipeline>> open(Shared& shared, Fd target, const FileSettings& settings,
+                                                    LaneRoute way);
 
   void write(std::uint64_t offset, std::span<const std::byte> data) {
     ++counters_.records_in;
@@ -90,9 +90,11 @@ class FilePipeline {
   // since the last call.
   bool collect(std::uint64_t elapsed_ns);
   // Settles all bytes that have departed completely (Outlet::settle).
-  sink::Ticket settle(transport::Kind kind, Extent extent) {
-    return settlements_.begin(kind, extent, ends_on_disk(settings_));
+  sink::Ticket settle(transport::Kind kind, Extent extent, bool on_disk) {
+    return settlements_.begin(kind, extent, on_disk || ends_on_disk(settings_));
   }
+  // Keeps an error of the file that came from elsewhere.
+  void keep(Status error) { fail(error); }
   // Forgets all bytes that the outlet does not have, and ignores further records.
   void drop();
 

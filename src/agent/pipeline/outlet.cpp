@@ -15,7 +15,9 @@ class SinkOutlet final : public Outlet {
 
   sink::Ticket put(std::span<const sink::Segment> batch) override { return sink_->put(batch); }
   void flush() override { sink_->flush(); }
-  sink::Ticket settle(transport::Kind, Extent) override { return sink_->sync(); }
+  sink::Ticket settle(transport::Kind kind, Extent, bool on_disk) override {
+    return kind == transport::Kind::close ? sink_->close(on_disk) : sink_->sync();
+  }
   void note(Extent written) override { sink_->note(written); }
   void complete(const io::Completion& completion) override { sink_->complete(completion); }
   void take(std::vector<sink::Done>& done) override { sink_->take(done); }
@@ -40,7 +42,7 @@ class CarrierOutlet final : public Outlet {
     if (carrier_) carrier_->flush();
   }
   void mark(std::uint64_t offset) override;
-  sink::Ticket settle(transport::Kind kind, Extent extent) override;
+  sink::Ticket settle(transport::Kind kind, Extent extent, bool on_disk) override;
   bool advance() override;
   void take(std::vector<sink::Done>& done) override;
   sink::Ticket want(std::span<const std::byte> list) override;
@@ -89,7 +91,7 @@ sink::Ticket CarrierOutlet::put(std::span<const sink::Segment> batch) {
   return next_ticket_++;
 }
 
-sink::Ticket CarrierOutlet::settle(transport::Kind kind, Extent extent) {
+sink::Ticket CarrierOutlet::settle(transport::Kind kind, Extent extent, bool) {
   if (request_of(next_ticket_) == 0) ++next_ticket_;
   work_.push_back({next_ticket_, {}, kind, extent});
   (void)advance();

@@ -7,11 +7,13 @@
 namespace millrace::agent {
 
 sink::Ticket Settlements::begin(transport::Kind kind, Extent extent, bool on_disk) {
-  const sink::Ticket ticket = outlet_.settle(kind, extent);
-  const bool stable =
-      !outlet_.carries() || kind == transport::Kind::sync || (kind == transport::Kind::close && on_disk);
-  const bool covers = extent == everything && kind != transport::Kind::arrive;
-  settling_.push_back({ticket, covers ? departures_.puts() : 0, stable});
+  const sink::Ticket ticket = outlet_.settle(kind, extent, on_disk);
+  const bool closes = kind == transport::Kind::close;
+  const bool stable = closes ? on_disk : !outlet_.carries() || kind == transport::Kind::sync;
+  // Without a sync, a close of the target itself settles nothing: finished puts were in the file before.
+  const bool covers =
+      extent == everything && kind != transport::Kind::arrive && (stable || outlet_.carries());
+  settling_.push_back({ticket, covers ? departures_.puts() : 0, stable, closes ? departures_.puts() : 0});
   return ticket;
 }
 
@@ -21,6 +23,7 @@ Status Settlements::end(const sink::Done& done) {
     fetched_.push_back(done);
     return {};
   }
+  told_puts_ = std::max(told_puts_, found->told);
   if (done.status.ok()) {
     settled_puts_ = std::max(settled_puts_, found->puts);
     if (found->stable) stable_puts_ = std::max(stable_puts_, found->puts);

@@ -18,7 +18,7 @@ class Settlements {
  public:
   Settlements(Outlet& outlet, const Departures& departures) : outlet_(outlet), departures_(departures) {}
 
-  // Settles all puts so far (Outlet::settle). `on_disk`: a close promises the disk.
+  // Settles all puts so far (Outlet::settle). `on_disk`: a close brings them to the disk.
   sink::Ticket begin(transport::Kind kind, Extent extent, bool on_disk);
   // The outlet's answer to begin(), or to a fetch. Returns the error that the pipeline has to keep.
   Status end(const sink::Done& done);
@@ -31,6 +31,8 @@ class Settlements {
 
   // True if there are puts after the last settling that covered all puts and succeeded.
   bool unsettled() const { return settled_puts_ < departures_.puts(); }
+  // True if there are puts after the last close, so that the next one may tell an error of theirs.
+  bool untold() const { return told_puts_ < departures_.puts(); }
   // True if all puts are on the disk.
   bool stable() const { return stable_puts_ == departures_.puts(); }
   // The number of puts that are safe.
@@ -43,12 +45,14 @@ class Settlements {
     sink::Ticket ticket;
     std::uint64_t puts;  // the number of puts that it covers
     bool stable;         // on the disk
+    std::uint64_t told;  // the number of puts whose errors a close tells
   };
 
   Outlet& outlet_;
   const Departures& departures_;
   std::uint64_t settled_puts_ = 0;
   std::uint64_t stable_puts_ = 0;
+  std::uint64_t told_puts_ = 0;
   std::vector<Settling> settling_;
   std::vector<sink::Ticket> settled_;
   std::vector<sink::Done> fetched_;

@@ -28,9 +28,9 @@ class TeeOutlet final : public Outlet {
     next_->flush();
   }
   void mark(std::uint64_t offset) override { next_->mark(offset); }
-  sink::Ticket settle(transport::Kind kind, Extent extent) override {
-    const sink::Ticket here = kind == transport::Kind::sync ? file_->settle(kind, extent) : 0;
-    return await(here, next_->settle(kind, extent));
+  sink::Ticket settle(transport::Kind kind, Extent extent, bool on_disk) override {
+    const sink::Ticket here = kind == transport::Kind::sync ? file_->settle(kind, extent, on_disk) : 0;
+    return await(here, next_->settle(kind, extent, on_disk));
   }
   void note(Extent written) override { file_->note(written); }
   void complete(const io::Completion& completion) override { file_->complete(completion); }

@@ -83,7 +83,7 @@ bool Fetches::arrive(FilePipeline& pipeline) {
     now = std::ranges::find(fetches_, Step::waiting, &Fetch::step);
     if (now == fetches_.end()) return false;
     now->step = Step::arriving;
-    now->ticket = pipeline.outlet().settle(transport::Kind::fetch, now->asked.extent);
+    now->ticket = pipeline.outlet().settle(transport::Kind::fetch, now->asked.extent, false);
     moved = true;
   }
   if (Status answer; pipeline.settlements().take_fetched(now->ticket, answer)) {

@@ -164,7 +164,8 @@ bool Requests::wants_settling(const Waiter& waiter) const {
   if (withdrawn_ && waiter.kind == Kind::close) return false;
   if (pipeline_.carries()) return true;
   return (waiter.kind == Kind::sync && (pipeline_.settlements().unsettled() || settle_ticket_ != 0)) ||
-         (waiter.kind == Kind::close && ends_on_disk(pipeline_.settings()));
+         (waiter.kind == Kind::close &&
+          (ends_on_disk(pipeline_.settings()) || pipeline_.settlements().untold() || settle_ticket_ != 0));
 }
 
 void Requests::answer(const Waiter& waiter, std::vector<Reply>& replies) {
@@ -264,7 +265,8 @@ bool Requests::answer_late(std::vector<Reply>& replies) {
          }) > 0;
 }
 
-// Settles with the strongest kind among the requests at this step. It is close only if no member remains.
+// Settles with the strongest kind among the requests at this step. For the next agent it is close only if no
+// member remains. The file itself is asked at every close what close(2) tells.
 void Requests::begin_settling() {
   std::size_t closing = 0;
   bool stable = false, lands = false;
@@ -279,11 +281,12 @@ void Requests::begin_settling() {
   }
   if (settle_covers_.empty()) return;
   const bool last = closing > 0 && closing == members_.opens().size() && members_.awaited() == 0;
-  const auto kind = last     ? transport::Kind::close
+  const bool closes = last || (closing > 0 && !pipeline_.carries());
+  const auto kind = closes   ? transport::Kind::close
                     : stable ? transport::Kind::sync
                     : lands  ? transport::Kind::flush
                              : transport::Kind::arrive;
-  settle_ticket_ = pipeline_.settle(kind, stable || last ? everything : extent);
+  settle_ticket_ = pipeline_.settle(kind, stable || closes ? everything : extent, stable);
   passed_close_ |= last;
   if (last && reads_ != nullptr) reads_->drop();
 }
@@ -295,10 +298,9 @@ bool Requests::settle_after_last() {
   if (pipeline_.holds() || members_.awaited() > 0) return false;
   const bool unstable =
       ends_on_disk(pipeline_.settings()) && pipeline_.error().ok() && pipeline_.settlements().unsettled();
-  const bool untold = pipeline_.carries() && !passed_close_ && !withdrawn_;
+  const bool untold = pipeline_.carries() ? !passed_close_ && !withdrawn_ : pipeline_.settlements().untold();
   if (unstable || untold) {
-    settle_ticket_ =
-        pipeline_.settle(pipeline_.carries() ? transport::Kind::close : transport::Kind::sync, everything);
+    settle_ticket_ = pipeline_.settle(transport::Kind::close, everything, false);
     passed_close_ = true;
   } else {
     settled_ = true;

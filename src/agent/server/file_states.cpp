@@ -2,6 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/server/file_states.hpp"
 
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/file_system.hpp"
+
 namespace millrace::agent {
 
 using transport::FileState;
@@ -66,7 +73,43 @@ void FileStates::end_drain() {
   for (Slot& slot : slots_) slot.drained = slot.draining;
 }
 
+// A silence shorter than this has no name.
+constexpr std::uint64_t named_from_ms = 500;
+
+void FileStates::listen(const Core& core) {
+  std::uint64_t longest_ms = 0;
+  FileSlot silent = 0;
+  waits_ = false;
+  for (FileSlot file = 0; file < slots_.size(); ++file) {
+    const Core::Look look = core.look(file);
+    const std::uint64_t ms = std::min<std::uint64_t>(look.silent_ns / 1'000'000, UINT32_MAX);
+    waits_ |= look.in_flight;
+    std::atomic<std::uint32_t>& shown = page_.files[file].silent_ms;  // ranks read its cache line
+    if (shown.load(std::memory_order_relaxed) != ms) shown.store(static_cast<std::uint32_t>(ms));
+    if (ms < named_from_ms) slots_[file].named = false;
+    if (ms <= longest_ms) continue;
+    longest_ms = ms;
+    silent = file;
+  }
+  page_.stall.silent_ms.store(static_cast<std::uint32_t>(longest_ms), std::memory_order_relaxed);
+  if (longest_ms >= named_from_ms && !std::exchange(slots_[silent].named, true)) name(core.look(silent));
+}
+
+void FileStates::name(const Core::Look& file) {
+  const std::string system = file_system_of(file.identity.device);
+  std::string where(file.path);
+  where.append(": the file system").append(system.empty() ? "" : " (" + system + ")");
+  transport::Stall& stall = page_.stall;
+  const std::uint32_t number = stall.number.load(std::memory_order_relaxed);
+  stall.number.store(number + 1, std::memory_order_seq_cst);
+  const std::size_t bytes = std::min(where.size(), sizeof stall.where - 1);
+  std::memcpy(stall.where, where.data(), bytes);
+  stall.where[bytes] = 0;
+  stall.number.store(number + 2, std::memory_order_seq_cst);
+}
+
 void FileStates::refresh(const Core& core) {
+  listen(core);
   for (FileSlot file = 0; file < slots_.size(); ++file) {
     Slot& slot = slots_[file];
     if (slot.opens == 0) {

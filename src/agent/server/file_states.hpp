@@ -37,7 +37,9 @@ class FileStates {
   // Called before and after a drain of all rings.
   void begin_drain();
   void end_drain();
-  // Shows Core's errors and pending bytes to the ranks.
+  // True if the storage or the next agent had a request of some file at the last refresh().
+  bool waits() const { return waits_; }
+  // Shows Core's errors, its pending bytes and the silence of its file systems to the ranks.
   void refresh(const Core& core);
 
  private:
@@ -47,11 +49,15 @@ class FileStates {
     bool draining = false;  // the page says state_draining
     bool drained = false;   // a whole drain has passed since
     bool told = false;      // the page has an error
+    bool named = false;     // the page has named it as the file that a file system keeps waiting
   };
   void tell(FileSlot file, Status status);
+  void listen(const Core& core);
+  void name(const Core::Look& file);
 
   transport::AgentPage& page_;
   std::vector<Slot> slots_;
+  bool waits_ = false;
 };
 
 }  // namespace millrace::agent

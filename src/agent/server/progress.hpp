@@ -20,8 +20,13 @@ class Progress {
       : links_(links), page_(page), every_ns_(every_ns) {}
 
   std::uint64_t every_ns() const { return every_ns_; }
-  // Shows ranks that their agent has made progress.
-  void made() { page_.progress.fetch_add(1, std::memory_order_relaxed); }
+  // Shows ranks that their agent's loop turns.
+  void turned() { page_.progress.fetch_add(1, std::memory_order_relaxed); }
+  // Shows ranks that their agent has done something.
+  void made() {
+    turned();
+    page_.moved.fetch_add(1, std::memory_order_relaxed);
+  }
   // Passes the signs of agents downstream on. Sends a sign to agents upstream if there is news.
   void share(std::uint64_t now_ns) {
     if (std::exchange(heard_, links_.progress()) != links_.progress()) {
@@ -29,7 +34,7 @@ class Progress {
       made();
     }
     if (now_ns - shared_ns_ < every_ns_) return;
-    const std::uint64_t own = page_.progress.load(std::memory_order_relaxed) - heard_steps_;
+    const std::uint64_t own = page_.moved.load(std::memory_order_relaxed) - heard_steps_;
     if (own == shared_own_ && shared_heard_ == heard_) return;
     shared_ns_ = now_ns;
     shared_heard_ = heard_;

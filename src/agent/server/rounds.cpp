@@ -3,7 +3,6 @@
 #include "agent/server/rounds.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <bit>
@@ -91,8 +90,7 @@ transport::Registered Rounds::enroll(Connection& connection, const transport::Re
   transport::Registered answer{Code::invalid, 0};
   // A file that is only read never has pending bytes, so no rank looks for it in the page.
   const bool reads = registration.reads_only != 0;
-  struct stat about {};
-  if (!sane(registration, target) || (!reads && ::fstat(target.get(), &about) != 0)) return answer;
+  if (!sane(registration, target)) return answer;
   Result<FileSlot> slot =
       core_.open(connection.id(), std::move(target), registration, links_.route_of(registration));
   answer.status = slot.status();
@@ -101,7 +99,8 @@ transport::Registered Rounds::enroll(Connection& connection, const transport::Re
   connection.allow(*slot, registration.settings.record_max_bytes,
                    registration.settings.strategy == Strategy::journal, registration.reads_only == 0);
   if (registration.routing.lanes > 0) links_.serve(registration, *slot, core_.file_number(*slot));
-  states_.opened(*slot, reads ? 0 : transport::file_number(about.st_dev, about.st_ino),
+  const FileIdentity identity = core_.look(*slot).identity;
+  states_.opened(*slot, reads ? 0 : transport::file_number(identity.device, identity.inode),
                  reads ? transport::Routing{} : registration.routing, core_);
   return answer;
 }
@@ -152,9 +151,9 @@ Rounds::Round Rounds::go() {
 std::uint64_t Rounds::deadline_ns() const {
   const std::uint64_t now_ns = clock_.now_ns();
   std::uint64_t until = std::min(core_.next_deadline_ns(), links_.deadline_ns());
-  // A rank may wait for an answer that does not depend on storage, such as a close that waits for other
-  // ranks. Its agent then shows at least twice a second that it lives. Otherwise the rank would give up.
-  if (asked()) until = std::min(until, now_ns + 2 * progress_.every_ns());
+  // While a rank waits, for an answer or for room in its ring, the agent shows twice a second that it lives.
+  // Otherwise the rank would give up.
+  if (ranks_wait()) until = std::min(until, now_ns + 2 * progress_.every_ns());
   // A rank that writes little does not wake the agent.
   if (std::ranges::any_of(connections_, [](const auto& entry) { return entry.second->writes(); })) {
     const std::uint64_t every_ns = core_.look_every_ns();
@@ -167,9 +166,9 @@ std::uint64_t Rounds::deadline_ns() const {
 void Rounds::woke() {
   const bool storage_is_busy = std::ranges::any_of(asked_, [this](const auto& entry) {
     const FileSlot file = entry.second.file;
-    return core_.dirty(file) || core_.keeps(file) || core_.fetching(file);
+    return core_.dirty(file) || core_.keeps(file) || core_.look(file).fetching;
   });
-  if (asked() && !storage_is_busy) progress_.made();
+  if ((asked() && !storage_is_busy) || (ranks_wait() && states_.waits())) progress_.turned();
 }
 
 // A pass takes the frames in the snapshots that begin_pass() has made of all rings. Its requests wait for the

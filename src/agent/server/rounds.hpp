@@ -64,7 +64,8 @@ class Rounds {
   // The latest time of the next round, even without an event; UINT64_MAX: never. The caller first sets
   // `sleeping` in the page. Otherwise a rank could publish records after this call without waking the agent.
   std::uint64_t deadline_ns() const;
-  // Called after a sleep. Shows ranks that wait for other ranks that their agent lives.
+  // Called after a sleep. Shows ranks that wait that their agent lives while it waits itself, for other
+  // ranks, the storage or another agent: a slow file system is not an error.
   void woke();
   bool asked() const { return !asked_.empty(); }
 
@@ -93,6 +94,8 @@ class Rounds {
   void forward(const PendingRequest& request);
   void deliver();
   bool something_waits() const;
+  // True if a rank waits for an answer, or because a pass cannot end before there is memory.
+  bool ranks_wait() const { return asked() || pass_open_; }
 
   Core& core_;
   Links& links_;

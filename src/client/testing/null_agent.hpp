@@ -63,7 +63,7 @@ class NullProcess final : public Process {
   const Settings& settings() const override { return settings_; }
   Session* session(bool, Reason&) override { return agent_.session.get(); }
   bool agent_has_gone() override { return false; }
-  Session* successor() override { return nullptr; }
+  Session* successor(Reason&) override { return nullptr; }
   void add(Leaver*) override {}
   void remove(Leaver*) override {}
   std::uint64_t now_ns() const override { return transport::now_ns(); }

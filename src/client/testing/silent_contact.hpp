@@ -10,7 +10,7 @@
 namespace millrace::client::testing {
 
 // The contact with an agent that never answers; the test decides whether the agent has hung up.
-class SilentContact final : public Contact {
+class SilentContact : public Contact {
  public:
   explicit SilentContact(std::function<bool()> has_hung_up) : has_hung_up_(std::move(has_hung_up)) {}
   std::uint64_t now_ns() const override { return 1; }

@@ -103,7 +103,10 @@ int open_target(const Opening& how, bool here, Fd& fd) {
       Result<Fd> target = client::open_target(how.plan.path, access | (first ? made : 0));
       if (target) {
         fd = *std::move(target);
-        if (first && access != O_RDONLY) client::secure_name(how.plan.path, how.plan.settings.file);
+        const Status named = first && access != O_RDONLY
+                                 ? client::secure_name(how.plan.path, how.plan.settings.file)
+                                 : Status();
+        if (!named.ok()) error = class_of(named.error());
       } else {
         error = class_of(target.status().error());
       }

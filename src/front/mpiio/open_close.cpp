@@ -94,7 +94,9 @@ std::unique_ptr<Open> new_open(MPI_File handle, const std::string& path, const A
 }
 
 // The file is left to the library, without any checks.
-bool leave_mixed(const std::string& path, const Settings& settings, const Introductions& heard) {
+bool leave_mixed(const std::string& path, const Settings& settings, const Introductions& heard,
+                 Status named) {
+  if (!named.ok()) client::log(path + ": the name may not be on the disk: " + named.describe());
   client::open({.path = path,
                 .group = heard.agreement.company.group,
                 .members = heard.members,
@@ -117,9 +119,10 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return false;
   client::TargetFile found;
   if (wanted) (void)found.remember(path);
+  Status named;
   Introductions heard;
   if (wanted && rank == 0) {
-    client::secure_name(path, settings.file);  // the other ranks wait for rank 0 at the agreement
+    named = client::secure_name(path, settings.file);  // the other ranks wait for rank 0 at the agreement
     heard.decision = decide(found, settings, client::storage_host(found));
     heard.decision.costs = client::costs_of(found);
     if ((amode & MPI_MODE_RDWR) != 0) heard.decision.through = through_until_written(found, settings);
@@ -130,7 +133,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   if (!all_want || !opened) return false;
   if (rank == 0) client::learn_costs(heard.observed);
   const Agreement& all = heard.agreement;
-  if (all.pure == 0) return leave_mixed(path, settings, heard);
+  if (all.pure == 0) return leave_mixed(path, settings, heard, named);
   Meeting meeting{{}, heard.members, settings.file, false};
   Apart apart = all.left != 0                                            ? Apart::left_before
                 : all.incoherent != 0 && others_may_write(heard.members) ? Apart::incoherent
@@ -151,6 +154,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
                                 .routing = meeting.routing,
                                 .through = carried != Open::Through::none,
                                 .found = std::move(found),
+                                .named = named,
                                 .leaves_small = true},
                                meeting, apart);
   open->left = apart != Apart::no;

@@ -22,6 +22,14 @@ Result<Fd> duplicate(int file) {
 }
 
 Result<Fd> reopen_direct(const Fd& file) {
+#ifdef STATX_DIOALIGN
+  struct statx about {};
+  const bool told = ::statx(file.get(), "", AT_EMPTY_PATH, STATX_DIOALIGN, &about) == 0 &&
+                    (about.stx_mask & STATX_DIOALIGN) != 0;
+  const auto fits = [](std::uint32_t align) { return align != 0 && direct_alignment % align == 0; };
+  if (told && !(fits(about.stx_dio_mem_align) && fits(about.stx_dio_offset_align)))
+    return Status::from_errno(EINVAL);
+#endif
   const int flags = fcntl(file.get(), F_GETFL);
   if (flags < 0) return Status::from_errno(errno);
   // Keeps only the access mode. O_APPEND would move positional writes to the end.
@@ -31,10 +39,7 @@ Result<Fd> reopen_direct(const Fd& file) {
   return direct;
 }
 
-Result<Fd> open_for_reading(Fd file) {
-  const int flags = fcntl(file.get(), F_GETFL);
-  if (flags < 0) return Status::from_errno(errno);
-  if ((flags & O_PATH) == 0) return file;
+Result<Fd> open_to_read_again(const Fd& file) {
   const std::string path = "/proc/self/fd/" + std::to_string(file.get());
   Fd opened(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!opened.valid()) return Status::from_errno(errno);

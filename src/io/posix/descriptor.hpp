@@ -17,11 +17,11 @@ inline Result<Fd> duplicate(const Fd& file) { return duplicate(file.get()); }
 
 // Opens the same file again for writing past the page cache (O_DIRECT). Opens it through /proc/self/fd, so
 // that its path may have changed. Fails if the file system refuses O_DIRECT, as some network and memory file
-// systems do.
+// systems do, or needs another alignment than direct_alignment.
 Result<Fd> reopen_direct(const Fd& file);
 
-// Returns `file` itself, or the same file opened for reading if `file` is a descriptor with O_PATH.
-Result<Fd> open_for_reading(Fd file);
+// Opens the file of a descriptor again, for reading.
+Result<Fd> open_to_read_again(const Fd& file);
 
 // Fills `into` from `offset` on. Blocks. Returns the number of bytes, which is smaller at the end of the
 // file.

@@ -10,8 +10,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "io/posix/descriptor.hpp"
-
 namespace millrace::io {
 
 namespace {
@@ -60,12 +58,10 @@ Storage& DevicesStorage::storage_of(dev_t device) {
 
 Result<Handle> DevicesStorage::adopt(Fd file, bool direct) {
   if (!file.valid()) return Status::from_errno(EBADF);
-  Result<Fd> opened = open_for_reading(std::move(file));
-  if (!opened) return opened.status();
-  const Result<dev_t> device = device_of(*opened);
+  const Result<dev_t> device = device_of(file);
   if (!device) return device.status();
   Storage& storage = storage_of(*device);
-  const Result<Handle> handle = storage.adopt(*std::move(opened), direct);
+  const Result<Handle> handle = storage.adopt(std::move(file), direct);
   if (!handle) return handle;
   files_.push_back({&storage, *handle});
   return static_cast<Handle>(files_.size() - 1);

@@ -34,6 +34,10 @@ class DevicesStorage final : public Storage {
     return devices_.front().storage->identify(file, for_good);
   }
   Result<FileState> state_of(const Fd& file) override { return devices_.front().storage->state_of(file); }
+  Result<FileIdentity> recognise(const Fd& file) override {
+    return devices_.front().storage->recognise(file);
+  }
+  bool is_local(const Fd& file) override { return devices_.front().storage->is_local(file); }
   void submit(Request request) override;
   void kick() override;
   void poll(std::vector<Completion>& out) override;

@@ -59,9 +59,11 @@ std::uint64_t mark_of(const Spot& spot) {
   return size < 0 && errno != ENODATA ? 0 : unmarked;
 }
 
-Result<FileIdentity> look(const Spot& spot) {
+// `remembered`: asks no server. The kernel remembers all but the mark.
+Result<FileIdentity> look(const Spot& spot, bool remembered = false) {
   struct statx about {};
-  if (::statx(spot.file, spot.path, spot.open ? AT_EMPTY_PATH : 0, STATX_INO | STATX_BTIME, &about) != 0)
+  const int flags = (spot.open ? AT_EMPTY_PATH : 0) | (remembered ? AT_STATX_DONT_SYNC : 0);
+  if (::statx(spot.file, spot.path, flags, STATX_INO | STATX_BTIME, &about) != 0)
     return Status::from_errno(errno);
   FileIdentity identity;
   identity.device = makedev(about.stx_dev_major, about.stx_dev_minor);
@@ -70,7 +72,7 @@ Result<FileIdentity> look(const Spot& spot) {
     identity.birth_ns =
         static_cast<std::uint64_t>(about.stx_btime.tv_sec) * 1'000'000'000 + about.stx_btime.tv_nsec;
   identity.handle = handle_of(spot, identity.device);
-  if (identity.birth_ns == 0 && identity.handle == 0) identity.mark = mark_of(spot);
+  if (!remembered && identity.birth_ns == 0 && identity.handle == 0) identity.mark = mark_of(spot);
   return identity;
 }
 
@@ -94,6 +96,7 @@ Result<FileState> state_of(int file) {
   };
   return FileState{static_cast<std::uint64_t>(about.st_size), ns(about.st_mtim), ns(about.st_ctim)};
 }
+Result<FileIdentity> recognise(const Fd& file) { return look({file.get(), "", true}, true); }
 
 std::uint64_t mark_of(const Fd& file) { return mark_of(Spot{file.get(), "", true}); }
 

@@ -15,6 +15,8 @@ namespace millrace::io {
 // has neither birth times nor handles, the file gets a mark. For this, the caller must have the right to
 // write to the file.
 Result<FileIdentity> identify(const Fd& file, bool for_good);
+// The same without a mark. Asks no server.
+Result<FileIdentity> recognise(const Fd& file);
 // The identity of the file at a path. Follows symbolic links.
 Result<FileIdentity> identify(const std::string& path);
 

@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <ctime>
 #include <memory>
+#include <span>
 
 #include "base/checksum.hpp"
 
@@ -24,6 +26,10 @@ namespace millrace::io {
 namespace {
 
 constexpr int tries_max = 1000;  // other processes may remove the folder again and again
+// What a file system answers that has no fsync for folders, and what open(2) answers to a user who may not
+// read the folder.
+constexpr std::array no_sync_of_folders{EINVAL, EROFS, ENOSYS, EOPNOTSUPP, ENOTTY};
+constexpr std::array no_right{EACCES, EPERM};
 
 // The contents of a small file; empty if it cannot be read.
 std::string contents_of(const char* path) {
@@ -223,7 +229,11 @@ Status sync_name(const std::string& path) {
   const std::size_t above = folder.size() > 1 ? folder.rfind('/', folder.size() - 2) + 1 : 1;
   for (const std::string& place : {folder, folder.substr(0, above)}) {
     const Fd opened(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!opened.valid() || ::fsync(opened.get()) != 0) return Status::from_errno(errno);
+    if (opened.valid() && ::fsync(opened.get()) == 0) continue;
+    const int error = errno;
+    std::span<const int> fine = no_right;
+    if (opened.valid()) fine = no_sync_of_folders;
+    if (std::ranges::find(fine, error) == fine.end()) return Status::from_errno(error);
   }
   return {};
 }

@@ -73,7 +73,8 @@ Status write_durably(const Fd& file, std::uint64_t offset, std::span<const std::
 bool read_start(const Fd& file, void* into, std::size_t size);
 
 // Syncs the name of a file and the name of its folder, so that both outlive a crash of the node. The path is
-// absolute.
+// absolute. No error: the file system cannot sync folders, and keeps names in its own way, or the user may
+// not read the folder.
 Status sync_name(const std::string& path);
 
 // Takes the file's lock. False if another process has the lock, or if the file has no name any more.

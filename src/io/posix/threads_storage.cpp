@@ -12,7 +12,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/file_system.hpp"
 #include "io/posix/descriptor.hpp"
 #include "io/posix/extent_lock.hpp"
 #include "io/posix/owned.hpp"
@@ -32,6 +31,20 @@ Completion carry_out_locked(int fd, Request& request, Cache cache, bool locked, 
   for (const iovec& part : request.data) length += part.iov_len;
   const ExtentLock lock(fd, request.offset, length);
   return carry_out(fd, request, cache, give_way);
+}
+
+Completion carry_out(LazyFile& file, Request& request, GiveWay* give_way) {
+  if (request.op == Op::close) return {request.token, file.tell(), 0};
+  const LazyFile::Way way = file.open();
+  if (!way.status.ok()) return {request.token, way.status, 0};
+  const bool locked = request.op == Op::write && file.local();
+  const std::vector<iovec> data =
+      way.cache != Cache::used && request.op == Op::write ? request.data : std::vector<iovec>();
+  Completion done = carry_out_locked(way.fd, request, way.cache, locked, give_way);
+  done.direct = way.cache != Cache::used;
+  if (data.empty() || !refuses_direct(done.status) || !file.give_up_direct()) return done;
+  request.data = data;
+  return carry_out_locked(file.given().get(), request, Cache::used, locked, give_way);
 }
 
 }  // namespace
@@ -70,32 +83,40 @@ ThreadsStorage::~ThreadsStorage() {
 }
 
 Result<Handle> ThreadsStorage::adopt(Fd file, bool direct) {
-  Result<Adopted> adopted = io::adopt(std::move(file), direct);
-  if (!adopted) return adopted.status();
-  const bool locked = is_local(adopted->file.get());
-  files_.push_back({std::move(adopted->file), adopted->cache, locked});
+  if (!file.valid()) return Status::from_errno(EBADF);
+  files_.push_back({std::make_shared<LazyFile>(std::move(file), direct)});
   return static_cast<Handle>(files_.size() - 1);
 }
 
-void ThreadsStorage::release(Handle file) { files_.at(file).fd.reset(); }
+void ThreadsStorage::release(Handle file) {
+  std::shared_ptr<LazyFile> closed = std::move(files_.at(file).file);
+  if (!closed || closed->closes_at_once()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back({std::move(closed), false, true, {}});
+  }
+  some_work_.notify_one();
+}
 
-Result<std::uint64_t> ThreadsStorage::size(Handle file) { return size_of(files_.at(file).fd); }
+Result<std::uint64_t> ThreadsStorage::size(Handle file) { return size_of(files_.at(file).file->given()); }
 
 Status ThreadsStorage::resize(Handle file, std::uint64_t bytes) {
-  return io::resize(files_.at(file).fd, bytes);
+  return io::resize(files_.at(file).file->given(), bytes);
 }
 
 Status ThreadsStorage::put(Handle file, std::uint64_t offset, std::span<const std::byte> data) {
-  return write_at(files_.at(file).fd, offset, data);
+  return write_at(files_.at(file).file->given(), offset, data);
 }
 
+// close(2) of a file of this machine tells nothing, so its answer needs no worker.
 void ThreadsStorage::submit(Request request) {
-  const bool known = request.file < files_.size();
-  const int fd = known ? files_[request.file].fd.get() : -1;
-  const Cache cache = known ? files_[request.file].cache : Cache::used;
-  const bool writes = request.op == Op::write;
-  const bool locked = known && files_[request.file].locked;
-  held_.push_back({fd, cache, writes && locked, writes && cache == Cache::used, std::move(request)});
+  const bool known = request.file < files_.size() && files_[request.file].file;
+  if (known && request.op == Op::close && files_[request.file].file->local()) {
+    const std::lock_guard lock(mutex_);
+    return finish({request.token, {}, 0});
+  }
+  const bool turns = request.op == Op::write && known && !files_[request.file].file->passes_cache();
+  held_.push_back({known ? files_[request.file].file : nullptr, turns, false, std::move(request)});
 }
 
 void ThreadsStorage::kick() {
@@ -147,7 +168,7 @@ void ThreadsStorage::finish(const Completion& completion) {
 // The first job that may begin now. Call it with mutex_ held.
 std::deque<ThreadsStorage::Job>::iterator ThreadsStorage::next_job() {
   return std::ranges::find_if(queue_, [this](const Job& job) {
-    return !job.turns || std::ranges::find(writing_, job.fd) == writing_.end();
+    return !job.turns || std::ranges::find(writing_, job.file.get()) == writing_.end();
   });
 }
 
@@ -163,19 +184,24 @@ void ThreadsStorage::work() {
     if (next == queue_.end()) return;
     Job job = std::move(*next);
     queue_.erase(next);
-    if (job.turns) writing_.push_back(job.fd);
+    if (job.turns) writing_.push_back(job.file.get());
     lock.unlock();
     const std::uint64_t begin_ns = now_ns();
-    Completion completion = carry_out_locked(job.fd, job.request, job.cache, job.locked, &give_way);
+    Completion completion{job.request.token, Status::from_errno(EBADF), 0};
+    if (job.releases) {
+      job.file->close();
+    } else if (job.file) {
+      completion = carry_out(*job.file, job.request, &give_way);
+    }
     completion.begin_ns = begin_ns;
     completion.end_ns = now_ns();
     lock.lock();
     if (job.turns) {
-      std::erase(writing_, job.fd);
+      std::erase(writing_, job.file.get());
       if (!queue_.empty()) some_work_.notify_one();
     }
     if (stop_) some_work_.notify_all();
-    finish(completion);
+    if (!job.releases) finish(completion);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <ctime>
 #include <utility>
 
 #include "io/posix/identity.hpp"
@@ -88,9 +89,10 @@ bool Transfer::fail(Status status) {
 bool Transfer::advance(ssize_t result) {
   if (shortened_ != nullptr) std::exchange(shortened_, nullptr)->iov_len += cut_off_;
   if (result < 0) {
-    if (result == -EINTR || result == -EAGAIN) return true;
+    if (result == -EINTR || (result == -EAGAIN && ++refusals_ <= most_refusals)) return true;
     return fail(Status::from_errno(static_cast<int>(-result)));
   }
+  refusals_ = 0;
   auto bytes = static_cast<std::uint64_t>(result);
   if (read_ && bytes == 0) return false;  // end of file
   // A direct write that stopped inside a block goes on from the start of that block. A direct read stops
@@ -114,7 +116,7 @@ Completion carry_out(int fd, Request& request, Cache cache, GiveWay* give_way) {
   switch (request.op) {
     case Op::writeback:
       // This is only a hint. If the file system does not support it, the kernel writes the pages later.
-      uninterrupted([&] {
+      (void)uninterrupted([&] {
         return sync_file_range(fd, static_cast<off_t>(request.offset), static_cast<off_t>(request.length),
                                SYNC_FILE_RANGE_WRITE);
       });
@@ -128,6 +130,7 @@ Completion carry_out(int fd, Request& request, Cache cache, GiveWay* give_way) {
       if (state) done.state = *state;
       return done;
     }
+    case Op::close:  // only a storage knows all descriptors of its file (lazy_file.hpp)
     case Op::write:
     case Op::read:
       break;
@@ -138,6 +141,11 @@ Completion carry_out(int fd, Request& request, Cache cache, GiveWay* give_way) {
   if (give_way != nullptr) give_way->begin();
   do {
     if (give_way != nullptr && cache == Cache::used) give_way->between();
+    if (const std::uint64_t rest_ns = transfer.rest_ns(); rest_ns > 0) {
+      const timespec rest{static_cast<time_t>(rest_ns / 1'000'000'000),
+                          static_cast<long>(rest_ns % 1'000'000'000)};
+      ::nanosleep(&rest, nullptr);
+    }
     const std::span<iovec> data = transfer.next();
     const int count = static_cast<int>(data.size());
     const auto offset = static_cast<off_t>(transfer.offset());

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "io/posix/adopted.hpp"
+#include "io/posix/cache.hpp"
 #include "io/posix/give_way.hpp"
 #include "io/storage.hpp"
 
@@ -35,6 +35,13 @@ class Transfer {
   // the end of the file. After an error, the transfer goes on behind the next gap. status() has the first
   // error.
   bool advance(ssize_t result);
+  // The time to wait before the next call: the last calls ended with EAGAIN. The time doubles from call to
+  // call, and after about 10 s of it EAGAIN is an error.
+  std::uint64_t rest_ns() const {
+    return refusals_ == 0 || refusals_ > most_refusals ? 0 : first_rest_ns << (refusals_ - 1);
+  }
+  static constexpr std::uint64_t first_rest_ns = 10'000;
+  static constexpr unsigned most_refusals = 20;
   Status status() const { return status_; }
 
  private:
@@ -48,6 +55,7 @@ class Transfer {
   std::uint64_t offset_ = 0;
   std::uint64_t moved_ = 0;
   std::uint64_t left_ = 0;
+  unsigned refusals_ = 0;  // calls in a row that ended with EAGAIN
   bool read_ = false;
   bool in_blocks_ = false;
   Status status_;

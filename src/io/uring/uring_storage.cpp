@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <liburing.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,9 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/posix/descriptor.hpp"
-#include "io/posix/identity.hpp"
-#include "io/posix/owned.hpp"
+#include "io/posix/threads_storage.hpp"
 #include "io/posix/transfer.hpp"
 
 namespace millrace::io {
@@ -29,34 +28,39 @@ std::uint64_t ns_of(const statx_timestamp& time) {
 constexpr unsigned ring_entries = 64;  // requests in the kernel; more wait in waiting_
 
 // A Storage over io_uring. One thread calls it, and the kernel's workers carry out the requests. The
-// completion queue has room for every request that can be in the kernel, so it cannot overflow.
+// completion queue has room for every request that can be in the kernel, so it cannot overflow. Threads open
+// and close the files, and carry out what the kernel does not: requests until a file is open, requests that
+// end with EAGAIN, and direct writes that the file system refuses.
 class UringStorage final : public Storage {
  public:
   static Result<std::unique_ptr<Storage>> create();
   ~UringStorage() override;
 
-  Result<Handle> adopt(Fd file, bool direct) override;
-  void release(Handle file) override { files_.at(file).file.reset(); }
-  Result<std::uint64_t> size(Handle file) override { return size_of(files_.at(file).file); }
-  Status resize(Handle file, std::uint64_t bytes) override { return io::resize(files_.at(file).file, bytes); }
+  Result<Handle> adopt(Fd file, bool direct) override { return threads_->adopt(std::move(file), direct); }
+  void release(Handle file) override { threads_->release(file); }
+  Result<std::uint64_t> size(Handle file) override { return threads_->size(file); }
+  Status resize(Handle file, std::uint64_t bytes) override { return threads_->resize(file, bytes); }
   Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) override {
-    return io::write_at(files_.at(file).file, offset, data);
+    return threads_->put(file, offset, data);
   }
   Result<FileIdentity> identify(const Fd& file, bool for_good) override {
-    return io::identify(file, for_good);
+    return threads_->identify(file, for_good);
   }
   Result<FileState> state_of(const Fd& file) override { return io::state_of(file); }
-  void submit(Request request) override { waiting_.push_back(std::move(request)); }
+  Result<FileIdentity> recognise(const Fd& file) override { return threads_->recognise(file); }
+  bool is_local(const Fd& file) override { return threads_->is_local(file); }
+  void submit(Request request) override;
   void kick() override;
   void poll(std::vector<Completion>& out) override;
-  int event_fd() const override { return event_.get(); }
+  int event_fd() const override { return both_.get(); }
 
  private:
   // A request in the kernel. Its iovecs must not move meanwhile, so a Flight never moves.
   struct Flight {
     Request request;
+    std::vector<iovec> whole;  // the request's data: a transfer changes its iovecs
     Transfer transfer;
-    int fd = -1;
+    LazyFile::Way way;
     struct statx state = {};  // of a look
   };
 
@@ -65,13 +69,15 @@ class UringStorage final : public Storage {
   }
   Status set_up();
   void prepare(unsigned slot);
-  // True if the request has ended; then `done` is filled.
-  bool finish(unsigned slot, int result, Completion& done);
+  enum class End : std::uint8_t { goes_on, done, to_threads };
+  // `done` is filled if the request is done.
+  End finish(unsigned slot, int result, Completion& done);
 
   io_uring ring_ = {};
   bool ring_open_ = false;
   Fd event_;
-  std::vector<Adopted> files_;
+  Fd both_;  // readable while event_ or the threads' descriptor is
+  std::unique_ptr<ThreadsStorage> threads_;
   std::deque<Request> waiting_;
   std::vector<Flight> flights_;
   std::vector<unsigned> free_;  // free slots of flights_
@@ -94,7 +100,17 @@ Status UringStorage::set_up() {
   event_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!event_.valid()) return Status::from_errno(errno);
   const int registered = io_uring_register_eventfd(&ring_, event_.get());
-  return registered < 0 ? Status::from_errno(-registered) : Status();
+  if (registered < 0) return Status::from_errno(-registered);
+  Result<std::unique_ptr<ThreadsStorage>> threads = ThreadsStorage::create();
+  if (!threads) return threads.status();
+  threads_ = *std::move(threads);
+  both_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_event readable{};
+  readable.events = EPOLLIN;
+  for (const int one : {event_.get(), threads_->event_fd()}) {
+    if (::epoll_ctl(both_.get(), EPOLL_CTL_ADD, one, &readable) != 0) return Status::from_errno(errno);
+  }
+  return {};
 }
 
 Result<std::unique_ptr<Storage>> UringStorage::create() {
@@ -120,11 +136,11 @@ UringStorage::~UringStorage() {
   io_uring_queue_exit(&ring_);
 }
 
-Result<Handle> UringStorage::adopt(Fd file, bool direct) {
-  Result<Adopted> adopted = io::adopt(std::move(file), direct);
-  if (!adopted) return adopted.status();
-  files_.push_back(*std::move(adopted));
-  return static_cast<Handle>(files_.size() - 1);
+void UringStorage::submit(Request request) {
+  const LazyFile* const file = threads_->file(request.file);
+  if (file == nullptr || !file->ready() || request.op == Op::close)
+    return threads_->submit(std::move(request));
+  waiting_.push_back(std::move(request));
 }
 
 void UringStorage::prepare(unsigned slot) {
@@ -141,24 +157,26 @@ void UringStorage::prepare(unsigned slot) {
       const std::span<iovec> data = flight.transfer.next();
       const auto count = static_cast<unsigned>(data.size());
       if (request.op == Op::write) {
-        io_uring_prep_writev(sqe, flight.fd, data.data(), count, flight.transfer.offset());
+        io_uring_prep_writev(sqe, flight.way.fd, data.data(), count, flight.transfer.offset());
       } else {
-        io_uring_prep_readv(sqe, flight.fd, data.data(), count, flight.transfer.offset());
+        io_uring_prep_readv(sqe, flight.way.fd, data.data(), count, flight.transfer.offset());
       }
       break;
     }
     case Op::writeback:
       // The length has 32 bits. For a longer range it is 0, which means up to the end of the file. This is
       // fine, because writeback is a hint.
-      io_uring_prep_sync_file_range(sqe, flight.fd,
+      io_uring_prep_sync_file_range(sqe, flight.way.fd,
                                     request.length > UINT32_MAX ? 0 : static_cast<unsigned>(request.length),
                                     request.offset, 2 /* SYNC_FILE_RANGE_WRITE */);
       break;
     case Op::datasync:
-      io_uring_prep_fsync(sqe, flight.fd, IORING_FSYNC_DATASYNC);
+      io_uring_prep_fsync(sqe, flight.way.fd, IORING_FSYNC_DATASYNC);
+      break;
+    case Op::close:  // the threads do it
       break;
     case Op::look:
-      io_uring_prep_statx(sqe, flight.fd, "", AT_EMPTY_PATH, STATX_SIZE | STATX_MTIME | STATX_CTIME,
+      io_uring_prep_statx(sqe, flight.way.fd, "", AT_EMPTY_PATH, STATX_SIZE | STATX_MTIME | STATX_CTIME,
                           &flight.state);
       break;
   }
@@ -166,52 +184,51 @@ void UringStorage::prepare(unsigned slot) {
 }
 
 void UringStorage::kick() {
+  threads_->kick();
   while (!waiting_.empty() && !free_.empty()) {
     const unsigned slot = free_.back();
     free_.pop_back();
     Flight& flight = flights_[slot];
     flight.request = std::move(waiting_.front());
     waiting_.pop_front();
-    const bool known = flight.request.file < files_.size();
-    flight.fd = known ? files_[flight.request.file].file.get() : -1;
-    flight.transfer = Transfer(flight.request, known ? files_[flight.request.file].cache : Cache::used);
+    flight.way = threads_->file(flight.request.file)->open();  // does not wait: it is open
+    flight.whole = flight.request.data;
+    flight.transfer = Transfer(flight.request, flight.way.cache);
     prepare(slot);
   }
   // If the kernel refuses now (EAGAIN, EBUSY), the entries stay. The next kick or poll submits them.
   if (io_uring_sq_ready(&ring_) > 0) io_uring_submit(&ring_);
 }
 
-bool UringStorage::finish(unsigned slot, int result, Completion& done) {
+UringStorage::End UringStorage::finish(unsigned slot, int result, Completion& done) {
   Flight& flight = flights_[slot];
+  const Op op = flight.request.op;
   done = {flight.request.token, {}, 0};
-  switch (flight.request.op) {
-    case Op::writeback:
-      break;
-    case Op::look:
-    case Op::datasync:
-      if (result == -EINTR || result == -EAGAIN) {
-        prepare(slot);
-        return false;
-      }
-      done.status = Status::from_errno(result < 0 ? -result : 0);
-      if (flight.request.op == Op::look)
-        done.state = {flight.state.stx_size, ns_of(flight.state.stx_mtime), ns_of(flight.state.stx_ctime)};
-      break;
-    case Op::write:
-    case Op::read:
-      if (!(flight.transfer.over() && result >= 0) && flight.transfer.advance(result)) {
-        prepare(slot);
-        return false;
-      }
-      done.status = flight.transfer.status();
-      done.bytes = flight.transfer.moved();
-      break;
+  const bool transfers = op == Op::write || op == Op::read;
+  const bool refused = op == Op::write && flight.way.cache != Cache::used && result < 0 &&
+                       refuses_direct(Status::from_errno(-result)) &&
+                       threads_->file(flight.request.file)->give_up_direct();
+  if (refused || (result == -EAGAIN && op != Op::writeback)) return End::to_threads;
+  if (transfers && !(flight.transfer.over() && result >= 0) && flight.transfer.advance(result)) {
+    prepare(slot);
+    return End::goes_on;
+  }
+  if (op == Op::datasync || op == Op::look) {
+    if (result == -EINTR) return End::to_threads;
+    done.status = Status::from_errno(result < 0 ? -result : 0);
+    if (op == Op::look)
+      done.state = {flight.state.stx_size, ns_of(flight.state.stx_mtime), ns_of(flight.state.stx_ctime)};
+  } else if (transfers) {
+    done.status = flight.way.status.ok() ? flight.transfer.status() : flight.way.status;
+    done.bytes = flight.transfer.moved();
+    done.direct = flight.way.cache != Cache::used;
   }
   flight.request.data.clear();
-  return true;
+  return End::done;
 }
 
 void UringStorage::poll(std::vector<Completion>& out) {
+  threads_->poll(out);
   if (free_.size() == ring_entries && waiting_.empty() && !event_may_be_set_) return;
   // Clears the event before looking at completions. A later completion makes it readable again.
   std::uint64_t count = 0;
@@ -226,9 +243,14 @@ void UringStorage::poll(std::vector<Completion>& out) {
     io_uring_cqe_seen(&ring_, cqe);
     event_may_be_set_ = true;
     Completion done;
-    if (!finish(slot, result, done)) continue;
-    out.push_back(done);
+    const End end = finish(slot, result, done);
+    if (end == End::goes_on) continue;
+    if (end == End::done) out.push_back(done);
     free_.push_back(slot);
+    if (end == End::done) continue;
+    Request& request = flights_[slot].request;
+    request.data = std::move(flights_[slot].whole);
+    threads_->submit(std::move(request));
   }
   kick();
 }

@@ -359,6 +359,8 @@ bool MemoryStorage::step(Active& active) {
     case Op::writeback:
       active.error = 0;  // a hint never fails
       return true;
+    case Op::close:
+      return true;
   }
   return true;
 }
@@ -372,6 +374,7 @@ void MemoryStorage::poll(std::vector<Completion>& out) {
               [&](std::uint64_t, std::byte*, std::uint64_t n) { bytes += n; });
     out.push_back({active->request.token, Status::from_errno(active->error), bytes});
     if (active->request.op == Op::look && !active->bad) out.back().state = image_of(*active).state();
+    out.back().direct = active->direct;
     active.reset();
   }
   std::erase(active_, nullptr);

@@ -208,9 +208,11 @@ std::uint64_t VirtualDisk::occupy(File file, std::uint64_t offset, std::uint64_t
 }
 
 // Returns the time at which the request completes.
-std::uint64_t VirtualDisk::start(Active& active) {
+std::uint64_t VirtualDisk::start(Active& active) { return std::max(ends(active), stalled_until_ns_); }
+
+std::uint64_t VirtualDisk::ends(Active& active) {
   const Request& request = active.request;
-  active.error = planned_error(request.op);
+  active.error = request.op == Op::close ? close_error(active.file, active.node) : planned_error(request.op);
   trace_.note(timeline_.now_ns(), active.node, "asks the disk: op offset bytes",
               static_cast<std::uint64_t>(request.op), request.offset, active.bytes);
   const std::uint64_t soon = timeline_.now_ns() + options_.call_ns + timeline_.below(options_.jitter_ns + 1);
@@ -228,6 +230,8 @@ std::uint64_t VirtualDisk::start(Active& active) {
       return copied;
     case Op::writeback:
     case Op::look:
+      return soon;
+    case Op::close:
       return soon;
     case Op::datasync: {
       std::uint64_t until = soon;
@@ -262,6 +266,7 @@ void VirtualDisk::complete(End& end, const std::shared_ptr<Active>& active) {
     });
   }
   if (request.op == Op::datasync) synced(end, *active);
+  if (request.op == Op::close) close(active->file, active->node, active->error);
   if (request.op == Op::writeback) active->error = 0;
   trace_.note(timeline_.now_ns(), end.node_, "disk answers: op offset errno",
               static_cast<std::uint64_t>(request.op), request.offset,
@@ -276,6 +281,32 @@ void VirtualDisk::lose(const Active& active) {
   std::erase_if(image.dirty, [&active](const Dirty& one) { return one.node == active.node; });
   ++image.losses[active.node];
 }
+
+// Only a close after writes may fail.
+int VirtualDisk::close_error(File file, std::uint32_t node) {
+  const auto loses = [node](const Dirty& one) { return one.node == node && one.accepted; };
+  return std::ranges::any_of(images_[file]->dirty, loses) ? planned_error(Op::close) : 0;
+}
+
+int VirtualDisk::close(Process process, Handle file) {
+  const End& end = *ends_[process];
+  const File number = end.adopted_[file].file;
+  const int error = close_error(number, end.node_);
+  close(number, end.node_, error);
+  return error;
+}
+
+// A close(2) brings the bytes that the node's cache has accepted to the server, which may refuse them. The
+// server's disk gets them later.
+void VirtualDisk::close(File file, std::uint32_t node, int error) {
+  Image& image = *images_[file];
+  for (auto one = image.dirty.begin(); error != 0 && one != image.dirty.end(); ++one) {
+    if (one->node == node && one->accepted) roll_back(image, one);
+  }
+  for (Dirty& one : image.dirty) one.accepted &= one.node != node;
+}
+
+void VirtualDisk::stall(std::uint64_t for_ns) { stalled_until_ns_ = timeline_.now_ns() + for_ns; }
 
 // Every handle of a node reports such a loss once, at a datasync.
 void VirtualDisk::synced(End& end, Active& active) {
@@ -323,7 +354,7 @@ void VirtualDisk::settle(const Active& active, std::uint64_t most) {
   const std::uint64_t until =
       active.direct ? timeline_.now_ns() : occupy(active.file, active.request.offset, most, active.moved);
   each_part(active.request, most, [&](std::uint64_t at, const std::byte*, std::uint64_t bytes) {
-    image.dirty.push_back({active.node, {at, at + bytes}, until});
+    image.dirty.push_back({active.node, {at, at + bytes}, until, !active.direct});
   });
   timeline_.at(until, [&image, this] {
     while (!image.dirty.empty() && image.dirty.front().until_ns <= timeline_.now_ns()) {

@@ -76,6 +76,8 @@ class VirtualDisk {
   Process start(std::uint32_t node, bool locks = true);
   // The Storage of a process. It is valid as long as the disk exists.
   Storage& of(Process process);
+  // close(2) of a file by a program, at once. Returns its errno.
+  int close(Process process, Handle file);
   // Locks a part of the file for the process, until unlock() or the end of the process. False: another
   // process holds a lock there.
   bool lock(Process process, Handle file, Extent extent);
@@ -92,13 +94,16 @@ class VirtualDisk {
 
   // --- Faults ---
 
+  // No request that begins from now on ends before this time has passed.
+  void stall(std::uint64_t for_ns);
   // Makes the disk this many times slower.
   void slow(std::uint64_t times) { slowness_ = times; }
   void set_capacity(std::uint64_t bytes) { options_.capacity_bytes = bytes; }
   // Ends all faults.
   void repair();
   // After `skip` more requests of this kind, the next one fails, on any node. A failing write may move a part
-  // of its bytes. A failing datasync loses its bytes, as page caches do.
+  // of its bytes. A failing datasync loses its bytes, as page caches do. A failing close loses bytes that
+  // the node's cache had accepted, as network file systems do. If release() closes the file, nobody is told.
   void fail(Op op, std::uint64_t skip, int error);
   // Ends the process. Its writes in flight may be complete, and later requests fail at once. With `host`, all
   // processes of its node end, and the cache is lost. Chance decides for each 512 bytes that are not on the
@@ -130,6 +135,7 @@ class VirtualDisk {
   int planned_error(Op op);
   std::uint64_t occupy(File file, std::uint64_t offset, std::uint64_t bytes, std::uint64_t held);
   std::uint64_t start(Active& active);
+  std::uint64_t ends(Active& active);
   void complete(End& end, const std::shared_ptr<Active>& active);
   void kill(End& end);
   void write(Active& active);
@@ -137,6 +143,8 @@ class VirtualDisk {
   static bool locked_for(const End& end, const Image& image, Extent extent);
   void settle(const Active& active, std::uint64_t most);
   void lose(const Active& active);
+  int close_error(File file, std::uint32_t node);
+  void close(File file, std::uint32_t node, int error);
   void take_over(Image& image, std::uint32_t node, Extent extent);
   void roll_back(Image& image, std::list<Dirty>::const_iterator lost);
   void synced(End& end, Active& active);
@@ -155,6 +163,7 @@ class VirtualDisk {
   std::uint64_t last_end_ = 0;
   std::uint64_t slowness_ = 1;
   std::uint64_t mounts_ = 1;
+  std::uint64_t stalled_until_ns_ = 0;
   std::uint64_t misuses_ = 0;
 };
 

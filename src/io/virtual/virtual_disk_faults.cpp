@@ -29,6 +29,7 @@ int VirtualDisk::planned_error(Op op) {
 void VirtualDisk::repair() {
   planned_.clear();
   slowness_ = 1;
+  stalled_until_ns_ = 0;
   options_.capacity_bytes = capacity_bytes_;
 }
 

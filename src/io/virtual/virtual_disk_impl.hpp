@@ -37,6 +37,7 @@ struct VirtualDisk::Dirty {
   std::uint32_t node;
   Extent extent;
   std::uint64_t until_ns;
+  bool accepted = true;  // only the node's cache has it: the server may refuse it until a close
 };
 
 struct VirtualDisk::Image {
@@ -101,6 +102,8 @@ class VirtualDisk::End final : public Storage {
   }
   void release(Handle file) override {
     const Fd fd = std::move(adopted_[file].fd);
+    const File number = adopted_[file].file;
+    if (!dead_) disk_.close(number, node_, disk_.close_error(number, node_));
     disk_.released(adopted_[file].file, fd);
   }
   Result<std::uint64_t> size(Handle file) override {
@@ -174,6 +177,7 @@ class VirtualDisk::End final : public Storage {
     std::erase_if(active_, [&active](const auto& one) { return one.get() == &active; });
     done_.push_back({active.request.token, Status::from_errno(active.error), active.moved});
     if (active.request.op == Op::look) done_.back().state = disk_.images_[active.file]->state();
+    done_.back().direct = active.direct;
   }
 
   std::function<void()> wake;

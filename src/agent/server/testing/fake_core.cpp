@@ -156,7 +156,6 @@ void Core::want(SenderId sender, FileSlot, std::uint32_t request, std::span<cons
 }
 
 bool Core::pass_fetched(FetchTaker&) { return false; }
-bool Core::fetching(FileSlot) const { return false; }
 
 void Core::close(SenderId sender, FileSlot file, std::uint32_t request, const transport::ClientCounters&,
                  bool /*withdrawn*/) {
@@ -189,6 +188,10 @@ void Core::follow(bool, bool) {}
 std::vector<Span> Core::take_spans() { return {}; }
 std::vector<std::string> Core::take_messages() { return {}; }
 bool Core::keeps(FileSlot) const { return false; }
+Core::Look Core::look(FileSlot file) const {
+  if (file >= impl_->targets.size()) return {};
+  return {.identity = {.device = impl_->targets[file].device, .inode = impl_->targets[file].inode}};
+}
 std::uint64_t Core::ledger_mark(FileSlot) const { return 0; }
 bool Core::kept(FileSlot, std::uint64_t) const { return true; }
 std::vector<std::string> Core::take_reports() { return std::exchange(impl_->reports, {}); }

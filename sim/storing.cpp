@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "storing.hpp"
+
+#include "dice.hpp"
+#include "times.hpp"
+
+namespace millrace::sim {
+
+namespace {
+
+// An open of a file whose ledger drains waits for two minutes without progress (client/ledgers.cpp), and a
+// file that is left to others then is no matter of the storage.
+std::uint64_t longest_stall_ns(const Scenario& scenario) {
+  return keeps_ledger(scenario.settings) ? 50 * second : 600 * second;
+}
+
+}  // namespace
+
+// The faults of the ordinary run with this number are gone: each of them explains errors.
+Scenario make_storing(std::uint64_t seed) {
+  Scenario scenario = make_scenario(seed - first_storing_seed + 1);
+  scenario.seed = seed;
+  scenario.faults.clear();
+  scenario.read_faults.clear();
+  for (Opening& opening : scenario.later) opening.faults.clear();
+  Dice dice(seed ^ 0x57A11ED);
+  const bool stalls = dice.one_in(2);
+  if (stalls) {
+    Fault fault{FaultKind::stall};
+    fault.at_ns = dice.magnitude(ms / 100, 2 * second);
+    fault.for_ns = dice.magnitude(second, longest_stall_ns(scenario));
+    scenario.faults.push_back(fault);
+  }
+  if (!stalls || dice.one_in(3)) {
+    Fault fault{FaultKind::close_error};
+    fault.at_ns = dice.magnitude(ms / 100, second);
+    fault.amount = dice.below(scenario.nodes + 1);
+    scenario.faults.push_back(fault);
+  }
+  return scenario;
+}
+
+}  // namespace millrace::sim
