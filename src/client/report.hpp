@@ -26,7 +26,7 @@ struct FileReport {
   std::uint64_t read_bytes = 0;
   ReadCounters through = {};  // of these: what the agents have brought
   Status status;
-  Expected expected = {};  // of all its transfers, for either way
+  Expected expected = {};   // of all its transfers, for either way
   std::uint64_t group = 0;  // of the open
 };
 

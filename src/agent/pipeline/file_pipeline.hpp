@@ -119,9 +119,7 @@ class FilePipeline {
   bool dirty() const { return holds() || (carries() && settlements_.unsettled() && error_.ok()); }
   // True if no bytes are pending and no request is with the storage, hints included. The pipeline must not be
   // destroyed before.
-  bool quiet() const {
-    return !dirty() && settlements_.quiet() && outlet_->idle() && !journal_.in_flight();
-  }
+  bool quiet() const { return !dirty() && settlements_.quiet() && outlet_->idle() && !journal_.in_flight(); }
   bool throttled() const { return departures_.ahead() || (immediate_ && departures_.crowded()); }
   // True if enough blocks of incomplete chunks are here that a sync should wait for ranks that have not come.
   bool worth_gathering() const { return claims().partial >= shared_.budget.worth_gathering(); }
