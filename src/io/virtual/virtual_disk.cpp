@@ -282,10 +282,10 @@ void VirtualDisk::lose(const Active& active) {
   ++image.losses[active.node];
 }
 
-// Only a close after writes may fail.
+// Only a close after writes may fail, and only of the first file: copies and journals are of this machine.
 int VirtualDisk::close_error(File file, std::uint32_t node) {
   const auto loses = [node](const Dirty& one) { return one.node == node && one.accepted; };
-  return std::ranges::any_of(images_[file]->dirty, loses) ? planned_error(Op::close) : 0;
+  return file == 0 && std::ranges::any_of(images_[file]->dirty, loses) ? planned_error(Op::close) : 0;
 }
 
 int VirtualDisk::close(Process process, Handle file) {
