@@ -8,10 +8,8 @@ docs/reference/statistics.md is the format. Unknown fields are kept in the merge
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,35 +24,7 @@ PASSED_ON = "next agent"  # the sink of a lane whose records go to another node'
 _POLL_S = 0.1
 _SETTLE_S = 0.5  # ranks that wrote past the pipeline may write their lines after the agent
 _STAGES = {"gather": "waiting for other ranks", "write": "writing", "sync": "waiting for the disk"}
-_AGENT_BOUND_S = 30.0
 _OTHER_NODES_BOUND_S = 2.0  # the wait for lines of agents on other nodes after the end of the job
-
-
-def wait_for_agents(job: str, bound_s: float = _AGENT_BOUND_S, stop: Callable[[], bool] = lambda: False) -> bool:
-    """Waits until this node's agent of the job has left; it drains and reports first.
-
-    False where the bound was reached, or stop() said so.
-    """
-    deadline = time.monotonic() + bound_s
-    while _agent_lives(job):
-        if time.monotonic() > deadline or stop():
-            return False
-        time.sleep(0.02)
-    return True
-
-
-def _agent_lives(job: str) -> bool:
-    wanted = f"MILLRACE_JOB={job}".encode()
-    for entry in os.scandir("/proc"):
-        if not entry.name.isdigit():
-            continue
-        try:
-            comm = Path(entry.path, "comm").read_text()
-            if comm.strip() == "millraced" and wanted in Path(entry.path, "environ").read_bytes().split(b"\0"):
-                return True
-        except OSError:
-            continue
-    return False
 
 
 def parse_line(line: str) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from millrace import container, launcher, stats, trace
+from millrace import agents, container, launcher, stats, trace
 from millrace.run import EXIT_CANNOT_EXECUTE, Plan, Request, tell
 from millrace.signals import FORWARDED
 
@@ -56,7 +56,7 @@ def supervise(plan: Plan, request: Request) -> int:
             added += container.pass_on(plan.container, plan.environment, added, str(folder))
         command = launcher.forward(plan.command, plan.launcher, added)
         status = _child(command, plan.environment, before)
-        stats.wait_for_agents(plan.environment.get("MILLRACE_JOB", ""), stop=_interrupted)
+        agents.wait_for_agents(plan.environment.get("MILLRACE_JOB", ""), stop=_interrupted)
         if collector is not None:
             collector.finish()
         if request.trace is not None:

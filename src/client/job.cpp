@@ -6,12 +6,14 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/fd.hpp"
+#include "client/file.hpp"
 
 namespace millrace::client {
 
@@ -142,6 +144,22 @@ transport::Processors processors_of_job() {
 
 std::string world_key(const Settings& settings) {
   return settings.job + ":" + launched_job() + ":" + launcher();
+}
+
+bool spans_nodes(int ranks) {
+  const NodePlace place = place_on_node();
+  return place.count > 0 && ranks > place.count;
+}
+
+bool may_span_nodes(int ranks) { return ranks > std::max(place_on_node().count, 1); }
+
+bool is_first_of_node() { return place_on_node().number == 0; }
+
+bool leads_node(int ranks) { return is_first_of_node() && spans_nodes(ranks); }
+
+bool is_last_of_node(int ranks) {
+  const NodePlace place = place_on_node();
+  return place.number + 1 == place.count && spans_nodes(ranks);
 }
 
 }  // namespace millrace::client

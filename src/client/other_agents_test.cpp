@@ -105,7 +105,7 @@ class Opener final : public Process {
   const Settings& settings() const override { return settings_; }
   Session* session(bool, Reason&) override { return nullptr; }
   bool agent_has_gone() override { return false; }
-  Session* successor() override { return nullptr; }
+  Session* successor(Reason&) override { return nullptr; }
   OtherAgents::List other_agents() override { return others_; }
   void add(Leaver*) override {}
   void remove(Leaver*) override {}
@@ -118,7 +118,7 @@ class Opener final : public Process {
   void look_again(const std::string&) override {}
   void pause(std::uint32_t for_ms) override { now_ns_ += for_ms * ms; }
   bool read_start(const Fd&, void*, std::size_t) override { return false; }
-  bool recover(const std::string&) override { return false; }
+  bool recover(const std::string&, const std::string&) override { return false; }
   void say(const std::string& line) override { said.push_back(line); }
 
   std::vector<std::string> said;

@@ -329,22 +329,6 @@ ObservedFiles observed_files() { return process().lessons().observed.all(); }
 void learn_costs(const ObservedFiles& observed) { process().costs().learn(observed); }
 bool is_mixed(std::string_view path) { return process().lessons().mixed.has(path); }
 
-bool spans_nodes(int ranks) {
-  const NodePlace place = place_on_node();
-  return place.count > 0 && ranks > place.count;
-}
-
-bool may_span_nodes(int ranks) { return ranks > std::max(place_on_node().count, 1); }
-
-bool is_first_of_node() { return place_on_node().number == 0; }
-
-bool leads_node(int ranks) { return is_first_of_node() && spans_nodes(ranks); }
-
-bool is_last_of_node(int ranks) {
-  const NodePlace place = place_on_node();
-  return place.number + 1 == place.count && spans_nodes(ranks);
-}
-
 void prepare_start() {
   const NodePlace place = place_on_node();
   if (place.count > 0 && place.number + 1 == place.count && process_settings().enabled)

@@ -242,7 +242,7 @@ const Settings& process_settings() {
   return settings;
 }
 
-void secure_name(const std::string&, const FileSettings&) {}
+Status secure_name(const std::string&, const FileSettings&) { return {}; }
 bool settle_ledgers(const char* path, bool /*writes*/) {
   (void)flush_all_of(Identity(path));
   return true;
