@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import BUILD
+from conftest import BUILD, eventually
 from test_ledger import BOUND_S, ledgers, recover
 from test_order import WHOLE, leave
 from victim import pattern
@@ -74,12 +74,14 @@ def test_without_a_setting_journals_outlive_a_boot(job, tmp_path):
     job.victim(tmp_path / "data", "pieces=100", "stop=50", strategy="journal", journal_directory="", prefix=prefix)
     ranks = job.at_stop()
     try:
-        found = list(own.glob(f"millrace-{os.geteuid()}-*/*.journal"))
-        assert found and ledgers(job) == [], list(own.rglob("*"))
+        journals = f"millrace-{os.geteuid()}-*/*.journal"
+        assert eventually(lambda: list(own.glob(journals)), BOUND_S), list(own.rglob("*"))
+        assert ledgers(job) == []
     finally:
         job.go()
         job.wait(BOUND_S)
-    assert len(ranks) == 2 and list(own.glob("*")) == []
+    assert len(ranks) == 2
+    assert eventually(lambda: not list(own.glob("*")), BOUND_S), "the agent leaves a while after its last rank"
 
 
 @pytest.mark.parametrize("where", ["/tmp/some", "/dev/shm"])
