@@ -105,7 +105,7 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("device_buffers", "auto").settings.device_buffers, DeviceBuffers::automatic);
   EXPECT_EQ(attempt("staging_bytes", "1GiB").settings.staging_bytes, GiB);
   EXPECT_FALSE(attempt("staging_bytes", "1KiB").ok);
-  EXPECT_EQ(setting_names().size(), 35U);
+  EXPECT_EQ(setting_names().size(), 36U);
 }
 
 TEST(Set, knows_the_hints_of_the_installed_header) {

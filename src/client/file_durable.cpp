@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The part of an open file that brings the MPI library's own writes to the disk.
+// How an open file brings the MPI library's own writes to the disk.
 #include <fcntl.h>
 
 #include <cerrno>

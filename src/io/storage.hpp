@@ -30,6 +30,8 @@ enum class Op : std::uint8_t {
   close,      // tells what close(2) tells, such as that a network file system lost bytes that it had accepted
 };
 
+inline constexpr std::size_t op_count = static_cast<std::size_t>(Op::close) + 1;
+
 // The memory of `data` stays valid and unchanged until the caller has taken the completion. A part of a write
 // with a null iov_base is a gap: iov_len bytes of the file do not change. With gaps, many small pieces are
 // one request. A request does not end with a gap. A request on a direct handle has no gaps.

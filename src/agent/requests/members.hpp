@@ -68,6 +68,7 @@ class Members {
   // The groups of all senders that ever joined.
   std::vector<std::uint64_t> known_groups() const {
     std::vector<std::uint64_t> numbers;
+    numbers.reserve(groups_.size());
     for (const Group& group : groups_) numbers.push_back(group.number);
     return numbers;
   }

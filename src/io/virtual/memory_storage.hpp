@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -133,7 +134,7 @@ class MemoryStorage final : public Storage {
   std::vector<std::unique_ptr<Active>> held_;      // submitted, not kicked
   std::vector<std::unique_ptr<Active>> active_;
   std::vector<Event> history_;
-  std::uint64_t submitted_[5] = {};
+  std::array<std::uint64_t, op_count> submitted_{};
   Misuse misuse_;
 };
 
