@@ -127,6 +127,12 @@ class VirtualDisk::End final : public Storage {
     return Status::from_errno(active.error);
   }
   Result<FileIdentity> identify(const Fd& file, bool) override { return disk_.identify(file); }
+  // The agent's page names files by the device that ranks see now.
+  Result<FileIdentity> recognise(const Fd& file) override {
+    FileIdentity identity = disk_.identify(file);
+    identity.device = disk_.images_[disk_.file_of(file)]->device;
+    return identity;
+  }
   Result<FileState> state_of(const Fd& file) override { return disk_.state_of(file); }
   void submit(Request request) override {
     auto active = std::make_shared<Active>();
