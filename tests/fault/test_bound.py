@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import eventually
+from test_ledger import recover
 from victim import pattern
 
 PIECE, GAP = 1024, 1024
@@ -122,3 +123,5 @@ def test_a_killed_control_group_loses_no_more_than_the_bound(job, group, tmp_pat
         for index in range(count):
             place = (index * 2 + rank) * (PIECE + GAP)
             assert data[place : place + PIECE] == pattern(place, PIECE), f"rank {rank} lost piece {index}"
+    # Nobody of the job could remove the file by which the killed agent showed itself.
+    assert recover(job).returncode == 0

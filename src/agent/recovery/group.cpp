@@ -202,6 +202,7 @@ Status Group::write_all(Fd target) {
     first = std::min(first, found.summary.header.created_ns);
   }
   std::vector<Replayed> logs;
+  logs.reserve(found_.size());
   for (const Found& found : found_)
     logs.push_back({found.file, found.summary.end, begun[clock_of(found.start)]});
   if (const Status marked = begin(); !marked.ok()) return marked;

@@ -230,7 +230,6 @@ std::uint64_t VirtualDisk::ends(Active& active) {
       return copied;
     case Op::writeback:
     case Op::look:
-      return soon;
     case Op::close:
       return soon;
     case Op::datasync: {
