@@ -212,13 +212,14 @@ bool anything_pending(bool writes);
 // reach the file system. An error stays with the open that wrote the bytes.
 void settle_file(std::uint64_t device, std::uint64_t inode, bool writes);
 
-// Call it before the MPI library opens a file. Pending bytes of this process and of other ranks of its node
-// reach the file system. The call waits for ledgers of closed files (durability node) and for bytes of ranks
-// that ended without a close. It recovers ledgers of dead agents. It costs one look at a folder that rarely
-// exists, and one at the agent's page. If a ledger cannot be recovered, a line on stderr says so. If the open
-// `writes`, recovery leaves that ledger alone from then on. Agents of other jobs write their bytes of the
-// file, too. False: such an agent has bytes, does nothing, and cannot be ended, or a recovery that makes no
-// progress may write older bytes at any time. So the open has to fail.
+// Call it when a file is opened, before any of its bytes are read. Pending bytes of this process and of other
+// ranks of its node reach the file system. The call waits for ledgers of closed files (durability node) and
+// for bytes of ranks that ended without a close. It recovers ledgers of dead agents. It costs a look at the
+// user's folder of logs, and one at the agent's page; it looks at the file itself only if there are logs or
+// other agents. If a ledger cannot be recovered, a line on stderr says so. If the open `writes`, recovery
+// leaves that ledger alone from then on. Agents of other jobs write their bytes of the file, too. False: such
+// an agent has bytes, does nothing, and cannot be ended, or a recovery that makes no progress may write older
+// bytes at any time. So the open has to fail.
 bool settle_ledgers(const char* path, bool writes);
 
 // A close with durability disk or node promises that the bytes survive a crash of the node. So the name of a

@@ -36,7 +36,8 @@ bool may_be_of(std::string_view path, std::uint64_t inode) {
 }  // namespace
 
 bool has_logs(const std::string& directory) {
-  return ::access(io::owned_folder(directory).c_str(), F_OK) == 0;
+  const Result<std::vector<std::string>> paths = io::list_owned(directory, suffix);
+  return paths && !paths->empty();
 }
 
 Result<Named> look_at(const std::string& path, const ReadStart& read) {

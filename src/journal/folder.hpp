@@ -32,7 +32,8 @@ using ReadStart = std::function<bool(const Fd& log, void* into, std::size_t size
 // state that is not sound() is zero too.
 Result<Named> look_at(const std::string& path, const ReadStart& read = io::read_start);
 
-// False: there are no logs. Costs one system call.
+// False: there are no logs. Costs one system call if the user has no folder of logs, else a look at its
+// names.
 bool has_logs(const std::string& directory);
 
 // The logs that may belong to the target. For a log of another version, equal numbers of the file are enough.

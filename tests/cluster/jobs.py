@@ -94,7 +94,8 @@ class Job:
     def run(self, name: str, *arguments: object, bound_s: float = 90, **settings: object) -> Job:
         """To a good end."""
         self.start(name, *arguments, **settings)
-        assert self.wait(bound_s) == 0, self.told
+        code = self.wait(bound_s)
+        assert code == 0, f"exit {code}\n{self.told}"
         return self
 
     def wait(self, bound_s: float) -> int:

@@ -179,7 +179,10 @@ void leave_alone(const char* filename, MPI_File handle) {
   if (path && client::process_settings().enabled) add_visitor(handle, *path);
 }
 
-Admission flush_others(const char* filename, int amode) {
+// A new handle must find all earlier writes: a handle for reading does not ask the pipeline. This looks at
+// the file, so all ranks have to be in the open: a rank may make the file just before its own call, and a
+// network file system remembers for a while that there was none.
+Admission settle_others(const char* filename, int amode) {
   Admission admission;
   if (filename == nullptr) return admission;
   try {
@@ -193,9 +196,11 @@ Admission flush_others(const char* filename, int amode) {
 }
 
 bool opened_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
-                     const Admission& admission, int& result) {
+                     int& result) {
   try {
-    return target_is_first(filename, info) && all_take_part(comm, Before::nothing) &&
+    if (!target_is_first(filename, info)) return false;
+    const Admission admission = settle_others(filename, amode);
+    return all_take_part(comm, Before::nothing) &&
            open_on_first(entry, comm, filename, amode, info, fh, admission, result);
   } catch (...) {
     client::log(std::string(filename) + ": out of memory: the file was not opened");
@@ -236,14 +241,12 @@ int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_In
              MPI_File* fh) noexcept {
   device::look();
   const Scope scope;
-  // A new handle must find all earlier writes: a handle for reading does not ask the pipeline, and
-  // MPI_MODE_APPEND asks for the size.
-  Admission admission;
   if (scope.outermost()) {
     meet_posix_hooks();
     client::attend();
-    admission = flush_others(filename, amode);
-    if (int result = MPI_SUCCESS; opened_on_first(entry, comm, filename, amode, info, fh, admission, result))
+    // The library's open asks for the size with MPI_MODE_APPEND.
+    if ((amode & MPI_MODE_APPEND) != 0) (void)settle_others(filename, amode);
+    if (int result = MPI_SUCCESS; opened_on_first(entry, comm, filename, amode, info, fh, result))
       return result;
   }
   const int result = call<Slot::MPI_File_open>(entry, comm, filename, amode, info, fh);
@@ -255,7 +258,9 @@ int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_In
   const MPI_File handle = opened ? *fh : MPI_FILE_NULL;
   try {
     bool ours = false;
-    if ((amode & alone) == 0 && all_take_part(comm, Before::all_have_met)) {
+    const bool together = (amode & alone) == 0 && all_take_part(comm, Before::all_have_met);
+    Admission admission = opened ? settle_others(filename, amode) : Admission{};
+    if (together) {
       ours = writes ? accelerate(comm, filename, amode, info, handle, opened, admission)
                     : begin_reading(comm, filename, info, handle, admission);
     }
