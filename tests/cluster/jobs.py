@@ -31,6 +31,10 @@ LONG = bool(os.environ.get("TEST_LONG"))
 TIMEOUT_S = 5  # MILLRACE_TIMEOUT where something is to break
 LINGER_MS = 500
 AWAITED_S = 90  # for agents to leave: one may wait a minute for another that has died before it came
+# By default, Open MPI keeps the shared file pointer of a file in another file beside it, also of a file whose shared
+# pointer no rank uses. Two opens of one name in one process take the same such file, and ranks that do not see the
+# same folder wait for each other for ever.
+NO_POINTER_FILE = {"OMPI_MCA_sharedfp": "individual"}
 _LISTENS = "0A"
 
 
