@@ -42,6 +42,17 @@ def eventually(condition: Callable[[], object], bound_s: float) -> bool:
     return bool(condition())
 
 
+def state(pid: int) -> str:
+    """One letter, as /proc tells it; empty: no such process."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    return ""
+
+
+def gone(pid: int) -> bool:
+    return state(pid) in ("", "Z")
+
+
 def _marked(mark: str) -> dict[int, str]:
     """Living processes that have this NAME=VALUE in their environment, and their commands."""
     found = {}

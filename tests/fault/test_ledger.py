@@ -14,7 +14,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import BUILD, eventually
+from conftest import BUILD, eventually, gone
 from disk import freeze, small_disk, thaw
 from test_kill import PIECE, PIECES, SEEN_S, STOP
 from victim import pattern
@@ -50,10 +50,6 @@ def recover(job, *options):
 
 def ledgers(job):
     return sorted(job.temporary.glob("millrace-*/*.journal"))
-
-
-def gone(pid):
-    return not os.path.exists(f"/proc/{pid}") or open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] == "Z"
 
 
 def strike(pids):
