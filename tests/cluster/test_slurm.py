@@ -88,8 +88,8 @@ def test_a_program_writes_its_last_checkpoint_after_sigterm(cluster, tmp_path, m
             at_stop = eventually(lambda: len(re.findall(r"at \d \d+", out.read_text())) == 2, 60)
             assert at_stop, out.read_text()
             (number,) = cluster.run(0, "squeue", "-h", "-o", "%A").stdout.split()
-            assert cluster.run(0, "scancel", "--signal=TERM", number).returncode == 0
             assert cluster.run(0, "pkill", "-TERM", "millraced").returncode == 0
+            assert cluster.run(0, "scancel", "--signal=TERM", number).returncode == 0
             assert job.wait(60) == 0, job.stderr.read()
         finally:
             job.kill()
