@@ -98,7 +98,6 @@ class RealStorage final : public io::Storage {
   Result<io::Handle> adopt(Fd file, bool direct) override { return real_.adopt(std::move(file), direct); }
   void release(io::Handle file) override { real_.release(file); }
   Result<std::uint64_t> size(io::Handle file) override { return real_.size(file); }
-  Status resize(io::Handle file, std::uint64_t bytes) override { return real_.resize(file, bytes); }
   Status put(io::Handle file, std::uint64_t offset, std::span<const std::byte> data) override {
     return real_.put(file, offset, data);
   }

@@ -121,6 +121,32 @@ TEST_P(Conformance, ACloseIsAnsweredAndTheFileStaysUsable) {
   storage->release(file);
 }
 
+TEST_P(Conformance, AResizeIsARequest) {
+  const Handle file = *storage->adopt(new_file(), false);
+  std::string data = "longer than this";
+  EXPECT_TRUE(one(Op::write, file, 0, {{data.data(), data.size()}}).status.ok());
+  EXPECT_TRUE(one(Op::resize, file, 0, {}, 6).status.ok());
+  EXPECT_EQ(contents(), "longer");
+  EXPECT_EQ(*storage->size(file), 6U);
+  EXPECT_TRUE(one(Op::resize, file, 0, {}, 8).status.ok());
+  EXPECT_EQ(contents(), std::string("longer\0\0", 8));
+  storage->release(file);
+}
+
+TEST_P(Conformance, ACallIsCarriedOutOnceAndTellsItsStatus) {
+  int calls = 0;
+  for (const Status status : {Status(), Status::from_errno(ENOSPC)}) {
+    Request request;
+    request.op = Op::call;
+    request.token = next++;
+    request.act = [&calls, status] { return ++calls, status; };
+    storage->submit(std::move(request));
+    EXPECT_EQ(calls, status.ok() ? 0 : 1) << "not by the caller";
+    EXPECT_EQ(wait(1)[next - 1].status.error(), status.error());
+  }
+  EXPECT_EQ(calls, 2);
+}
+
 TEST_P(Conformance, WhatIsPutIsThereAtOnceBesideWritesInFlight) {
   const Handle file = *storage->adopt(new_file(), false);
   const std::string begin = "begin", state = "state";

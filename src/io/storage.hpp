@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -28,9 +29,11 @@ enum class Op : std::uint8_t {
   read,       // fill `data` from `offset`; the completion has the bytes read, fewer at the end of the file
   look,       // the file's state, with all writes that completed before this was submitted
   close,      // tells what close(2) tells, such as that a network file system lost bytes that it had accepted
+  resize,     // gives the file `length` bytes
+  call,       // `act`, by a thread that may wait for any file system; needs no file
 };
 
-inline constexpr std::size_t op_count = static_cast<std::size_t>(Op::close) + 1;
+inline constexpr std::size_t op_count = static_cast<std::size_t>(Op::call) + 1;
 
 // The memory of `data` stays valid and unchanged until the caller has taken the completion. A part of a write
 // with a null iov_base is a gap: iov_len bytes of the file do not change. With gaps, many small pieces are
@@ -42,6 +45,7 @@ struct Request {
   std::uint64_t length = 0;
   std::vector<iovec> data;
   std::uint64_t token = 0;  // the completion repeats it
+  std::function<Status()> act = {};
 };
 
 struct Completion {
@@ -57,7 +61,7 @@ struct Completion {
 // completions. Every request gets exactly one completion. Not thread safe: one thread calls. Implementations:
 // posix/ (threads with pwritev), uring/ (io_uring), virtual/ (in memory, with random faults).
 //
-// adopt(), release(), recognise(), submit(), kick() and poll() never wait for a file system.
+// adopt(), release(), size(), recognise(), submit(), kick() and poll() never wait for a file system.
 class Storage {
  public:
   virtual ~Storage() = default;
@@ -72,9 +76,8 @@ class Storage {
   // on the handle.
   virtual void release(Handle file) = 0;
 
-  // Get or set the size of the file at once, without waiting for requests in flight.
+  // The size that this machine knows, without waiting for requests in flight.
   virtual Result<std::uint64_t> size(Handle file) = 0;
-  virtual Status resize(Handle file, std::uint64_t bytes) = 0;
   // Writes a few bytes into the page cache at once. The handle must not be direct, and no write in flight may
   // overlap the bytes.
   virtual Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) = 0;

@@ -19,28 +19,28 @@ constexpr std::uint32_t read_token = 1;
 
 }  // namespace
 
-Log::Log(io::Storage& storage, io::Handle file, std::uint32_t owner, std::uint64_t seed)
-    : storage_(storage), file_(file), owner_(owner), seed_(seed) {}
+Log::Log(io::Storage& storage, std::uint32_t& next_owner, const Identity& identity)
+    : storage_(storage), owner_(next_owner++), start_(start_of(identity)) {}
 
-Result<std::unique_ptr<Log>> Log::create(io::Storage& storage, Fd file, std::uint32_t& next_owner,
-                                         const Identity& identity) {
-  const Result<io::Handle> handle = storage.adopt(std::move(file), false);
+Status Log::open(Fd file) {
+  const Result<io::Handle> handle = storage_.adopt(std::move(file), false);
   if (!handle) return handle.status();
-  const Start start = start_of(identity);
-  std::unique_ptr<Log> log(new Log(storage, *handle, next_owner++, start.header.checksum));
-  const Status begun = storage.put(*handle, 0, std::as_bytes(std::span(&start, 1)));
-  if (!begun.ok()) return begun;
-  return log;
+  file_ = *handle;
+  const Status begun = storage_.put(*file_, 0, std::as_bytes(std::span(&start_, 1)));
+  if (begun.ok()) start();
+  return begun;
 }
 
-Log::~Log() { storage_.release(file_); }
+Log::~Log() {
+  if (file_) storage_.release(*file_);
+}
 
 bool Log::ready() const { return !status_.ok() || batch_.size() + room_needed <= batch_bytes; }
 
 void Log::append(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t stamp) {
   assert(ready() && !data.empty() && data.size() <= payload_max && offset <= UINT64_MAX - data.size());
   if (!status_.ok()) return;
-  put_record(batch_, {Type::data, appended_.records++, stamp, offset, data}, seed_);
+  put_record(batch_, {Type::data, appended_.records++, stamp, offset, data}, start_.header.checksum);
   appended_.payload_bytes += data.size();
   if (batch_.size() + room_needed > batch_bytes) start();
 }
@@ -58,24 +58,24 @@ void Log::sync() {
 }
 
 void Log::set_state(State state) {
-  if (std::exchange(sector_.state, state) != state) put_state();
+  if (std::exchange(start_.sector.state, state) != state) put_state();
 }
 
 void Log::show_life(bool progress) {
-  sector_.progress += progress ? 1 : 0;
+  start_.sector.progress += progress ? 1 : 0;
   put_state();
 }
 
 void Log::note(Writers writers, const FileState& target) {
-  sector_.writers = writers;
-  sector_.target = target;
+  start_.sector.writers = writers;
+  start_.sector.target = target;
   put_state();
 }
 
 // If the disk refuses the write, other processes see the earlier state.
 void Log::put_state() {
-  sector_ = sealed(sector_, seed_);
-  (void)storage_.put(file_, sizeof(FileHeader), std::as_bytes(std::span(&sector_, 1)));
+  start_.sector = sealed(start_.sector, start_.header.checksum);
+  if (file_) (void)storage_.put(*file_, sizeof(FileHeader), std::as_bytes(std::span(&start_.sector, 1)));
 }
 
 void Log::read(const Segment& segment) {
@@ -92,14 +92,14 @@ void Log::read(const Segment& segment) {
 }
 
 void Log::submit(io::Request request) {
-  request.file = file_;
+  request.file = *file_;
   request.token |= std::uint64_t{owner_} << 32;
   storage_.submit(std::move(request));
 }
 
-// Starts the next write or datasync, if none is in flight.
+// Starts the next write or datasync, if there is a file and none is in flight.
 void Log::start() {
-  if (!status_.ok() || in_flight()) return;
+  if (!status_.ok() || !file_ || in_flight()) return;
   const bool full = batch_.size() + room_needed > batch_bytes;
   io::Request request;
   request.token = write_token;
@@ -132,7 +132,8 @@ void Log::complete(const io::Completion& completion) {
   if (status_.ok() && syncing_) {
     // The commit record does not depend on ready(): a batch may be larger than batch_bytes.
     if (syncing_->payload_bytes > stable_.payload_bytes) {
-      put_record(batch_, {Type::commit, appended_.records++, 0, syncing_->payload_bytes, {}}, seed_);
+      put_record(batch_, {Type::commit, appended_.records++, 0, syncing_->payload_bytes, {}},
+                 start_.header.checksum);
       wanted_ = true;
     }
     stable_ = *syncing_;

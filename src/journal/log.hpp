@@ -35,8 +35,10 @@ class Log {
     std::uint64_t bytes = 0;
   };
 
-  static Result<std::unique_ptr<Log>> create(io::Storage& storage, Fd file, std::uint32_t& next_owner,
-                                             const Identity& identity);
+  // A log whose file is still to come. Until open(), it holds the records in memory.
+  Log(io::Storage& storage, std::uint32_t& next_owner, const Identity& identity);
+  // `file`: new and empty. Call it once.
+  Status open(Fd file);
   // Nothing may be in flight.
   ~Log();
   Log(const Log&) = delete;
@@ -97,16 +99,14 @@ class Log {
     Status status;
   };
 
-  Log(io::Storage& storage, io::Handle file, std::uint32_t owner, std::uint64_t seed);
   void start();
   void put_state();
   void submit(io::Request request);
 
   io::Storage& storage_;
-  io::Handle file_;
+  std::optional<io::Handle> file_;
   std::uint32_t owner_;
-  std::uint64_t seed_;  // checksum of the file header
-  StateSector sector_ = sealed({}, 0);
+  Start start_;                    // as the file has it now
   std::vector<std::byte> batch_;   // being filled; belongs at position_
   std::vector<std::byte> flying_;  // in flight, if not empty
   std::uint64_t position_ = sizeof(Start);
@@ -126,7 +126,7 @@ Status Log::take(Take&& take) const {
   if (!read_.status.ok()) return read_.status;
   std::span<const std::byte> rest(read_.bytes);
   for (std::uint64_t sequence = read_.segment.sequence; !rest.empty(); ++sequence) {
-    const std::optional<Record> record = record_at(rest, seed_, sequence);
+    const std::optional<Record> record = record_at(rest, start_.header.checksum, sequence);
     if (!record) return Code::corrupt;
     if (record->type == Type::data) take(record->offset, record->data);
     rest = rest.subspan(record_bytes(record->data.size()));

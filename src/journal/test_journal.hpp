@@ -37,7 +37,8 @@ struct TestJournal {
   explicit TestJournal(const Identity& who = identity(), io::MemoryOptions options = {})
       : storage(std::make_unique<io::MemoryStorage>(std::move(options))) {
     std::uint32_t owner = 5;
-    writer = *Log::create(*storage, storage->create(), owner, who);
+    writer = std::make_unique<Log>(*storage, owner, who);
+    EXPECT_TRUE(writer->open(storage->create()).ok());
   }
   void append(std::uint64_t offset, const std::string& data, std::uint64_t stamp = 0) {
     wait_ready();

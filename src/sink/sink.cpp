@@ -373,6 +373,8 @@ void Sink::complete(const io::Completion& completion) {
     case io::Op::writeback:
     case io::Op::read:
     case io::Op::look:
+    case io::Op::resize:
+    case io::Op::call:
       break;
   }
   impl_->start();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/ledger.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include "io/posix/descriptor.hpp"
@@ -17,31 +18,72 @@ Ledger::Ledger(io::Storage& storage, std::uint32_t& next_owner, std::string dire
       next_owner_(next_owner),
       directory_(std::move(directory)),
       target_(std::move(target)),
-      looker_(next_owner++) {
+      own_number_(next_owner++) {
   if (Result<Fd> own = io::duplicate(file)) watched_ = storage_.adopt(*std::move(own), false);
 }
 
 Ledger::~Ledger() {
   if (watched_) storage_.release(*watched_);
   log_.reset();
-  if (file_.valid() && !promised_) (void)io::remove_owned(path_);
+  if (file_.valid() && !promised_) (void)io::remove_owned(path_);  // the target has failed
 }
 
-Status Ledger::create() {
-  if (target_.path.empty() || target_.path.size() > journal::path_max) return Code::unsupported;
-  Result<io::Owned> made = io::create_owned(directory_, journal::suffix_of(target_.target.inode));
-  if (!made) return made.status();
-  file_ = std::move(made->file);
-  path_ = std::move(made->path);
-  Result<Fd> own = io::duplicate(file_);
-  if (!own) return own.status();
-  target_.created_ns = made->created_ns;
-  auto log = journal::Log::create(storage_, *std::move(own), next_owner_, target_);
-  if (!log) return log.status();
-  log_ = *std::move(log);
+void Ledger::submit(Act act, io::Request request) {
+  request.token = std::uint64_t{own_number_} << 32 | static_cast<std::uint32_t>(act);
+  storage_.submit(std::move(request));
+}
+
+void Ledger::call(Act act, std::function<Status()> what) {
+  io::Request request;
+  request.op = io::Op::call;
+  request.act = std::move(what);
+  ++calls_;
+  submit(act, std::move(request));
+}
+
+void Ledger::create() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  target_.created_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
+  log_ = std::make_unique<journal::Log>(storage_, next_owner_, target_);
   writers_ = journal::Writers::owner;
   left_ = {};
-  return {};
+  made_ = std::make_shared<io::Owned>();
+  call(Act::create, [made = made_, directory = directory_, target = target_]() -> Status {
+    if (target.path.empty() || target.path.size() > journal::path_max) return Code::unsupported;
+    Result<io::Owned> owned = io::create_owned(directory, journal::suffix_of(target.target.inode));
+    if (owned) *made = *std::move(owned);
+    return owned.status();
+  });
+}
+
+// The file is there, or cannot be created.
+void Ledger::begin(Status made) {
+  file_ = std::move(made_->file);
+  path_ = std::move(made_->path);
+  made_.reset();
+  if (given_up_) return remove();
+  if (made.ok()) {
+    Result<Fd> own = io::duplicate(file_);
+    made = own ? log_->open(*std::move(own)) : own.status();
+  }
+  if (made.ok()) return secure_name();
+  fail(made);
+  give_up();
+}
+
+// Before the name is on the disk, no record in the file is safe.
+void Ledger::secure_name() {
+  if (!promised_ || !file_.valid()) return;
+  call(Act::secure_name, [path = path_] { return io::sync_name(path); });
+}
+
+// The lock stays until the name has gone: others recover a log that nobody locks. If the name came back after
+// a crash, recovery would overwrite newer bytes.
+void Ledger::remove() {
+  if (!file_.valid()) return;
+  call(Act::remove, [path = path_, durably = promised_, locked = std::make_shared<Fd>(std::move(file_))] {
+    return durably ? io::remove_durably(path) : io::remove_owned(path);
+  });
 }
 
 void Ledger::fail(Status status) {
@@ -53,13 +95,7 @@ void Ledger::fail(Status status) {
 
 void Ledger::append(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t stamp) {
   if (given_up_ || data.empty()) return;
-  if (log_ == nullptr) {
-    if (Status made = create(); !made.ok()) {
-      fail(made);
-      give_up();
-      return;
-    }
-  }
+  if (log_ == nullptr) create();
   log_->append(offset, data, stamp);
   appended_ = log_->records();
 }
@@ -70,11 +106,7 @@ void Ledger::flush() {
 
 void Ledger::sync() {
   if (log_ == nullptr) return;
-  if (const Status named = promised_ ? Status() : io::sync_name(path_); !named.ok()) {
-    fail(named);
-    failing_ = true;
-  }
-  promised_ = true;
+  if (!std::exchange(promised_, true)) secure_name();
   log_->sync();
 }
 
@@ -83,10 +115,8 @@ bool Ledger::clear() {
   if (log_ != nullptr) base_ += log_->records();
   log_.reset();
   appended_ = 0;
-  // If the name came back after a crash, recovery would overwrite newer bytes.
-  if (file_.valid()) (void)(promised_ ? io::remove_durably(path_) : io::remove_owned(path_));
-  file_.reset();
-  promised_ = false;
+  remove();
+  promised_ = named_ = false;
   given_up_ |= std::exchange(failing_, false);
   return true;
 }
@@ -95,10 +125,9 @@ void Ledger::give_up() {
   failing_ = false;
   given_up_ = true;
   // If no record became stable, no rank was told that its records are safe. Recovery must not use them.
-  if ((log_ != nullptr && log_->stable() > 0) || !file_.valid()) return;
-  (void)io::remove_owned(path_);
-  file_.reset();
+  if (stable() > base_) return;
   promised_ = false;
+  remove();
 }
 
 void Ledger::set_draining(bool draining) {
@@ -118,8 +147,7 @@ void Ledger::note_writers(journal::Writers may_write) {
     io::Request look;
     look.op = io::Op::look;
     look.file = *watched_;
-    look.token = std::uint64_t{looker_} << 32;
-    storage_.submit(std::move(look));
+    submit(Act::look, std::move(look));
     return;
   }
   touched_ = true;
@@ -127,20 +155,37 @@ void Ledger::note_writers(journal::Writers may_write) {
 }
 
 void Ledger::complete(const io::Completion& completion) {
-  if (looking_ && sink::owner_of(completion.token) == looker_) {
-    looking_ = false;
-    if (!completion.status.ok()) storage_.release(*std::exchange(watched_, completion.status));
-    if (!completion.status.ok() || touched_ || log_ == nullptr) return;
-    writers_ = journal::Writers::nobody;
-    left_ = completion.state;
-    log_->note(writers_, left_);
-    return;
-  }
+  if (sink::owner_of(completion.token) == own_number_)
+    return complete(static_cast<Act>(static_cast<std::uint32_t>(completion.token)), completion);
   if (log_ == nullptr || !log_->owns(sink::owner_of(completion.token))) return;
   log_->complete(completion);
   if (log_->status().ok() || failing_ || given_up_) return;
   fail(log_->status());
   failing_ = true;
+}
+
+void Ledger::complete(Act act, const io::Completion& completion) {
+  if (act != Act::look) --calls_;
+  switch (act) {
+    case Act::create:
+      return begin(completion.status);
+    case Act::secure_name:
+      named_ = completion.status.ok();
+      if (named_ || given_up_) return;
+      fail(completion.status);
+      failing_ = true;
+      return;
+    case Act::remove:
+      return;
+    case Act::look:
+      looking_ = false;
+      if (!completion.status.ok()) storage_.release(*std::exchange(watched_, completion.status));
+      if (!completion.status.ok() || touched_ || log_ == nullptr) return;
+      writers_ = journal::Writers::nobody;
+      left_ = completion.state;
+      log_->note(writers_, left_);
+      return;
+  }
 }
 
 }  // namespace millrace::agent

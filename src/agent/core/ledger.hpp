@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
+#include "io/posix/owned.hpp"
 #include "io/storage.hpp"
 #include "journal/log.hpp"
 
@@ -25,7 +27,8 @@ namespace millrace::agent {
 //             because a log with a gap would bring old bytes back
 //   given up  records are no longer logged, and problem() has the reason
 //
-// The first record creates the file. Deterministic; not thread safe.
+// The first record creates the file. The storage's threads create it, sync its name and remove it, because
+// these calls wait for the disk. Deterministic; not thread safe.
 class Ledger {
  public:
   // `file`: the target, open.
@@ -37,7 +40,7 @@ class Ledger {
   Ledger& operator=(const Ledger&) = delete;
 
   // True if append() may be called.
-  bool ready() const { return !failing_ && (log_ == nullptr || log_->ready()); }
+  bool ready() const { return !failing_ && (given_up_ || log_ == nullptr || log_->ready()); }
   void append(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t stamp);
 
   // Places in the order of writing, over the ledger's whole life: behind the last record appended, behind the
@@ -45,7 +48,7 @@ class Ledger {
   // the disk has.
   std::uint64_t mark() const { return base_ + appended_; }
   std::uint64_t written() const { return base_ + (log_ ? log_->written() : 0); }
-  std::uint64_t stable() const { return base_ + (log_ ? log_->stable() : 0); }
+  std::uint64_t stable() const { return base_ + (log_ && named_ ? log_->stable() : 0); }
   // Starts writing the appended records to the file.
   void flush();
   // Brings them to the disk too. From now on the ledger is promised().
@@ -75,13 +78,21 @@ class Ledger {
 
   // A completion of the storage; ignored if it is for another owner.
   void complete(const io::Completion& completion);
-  bool quiet() const { return !looking_ && (log_ == nullptr || !log_->in_flight()); }
+  bool quiet() const { return calls_ == 0 && !looking_ && (log_ == nullptr || !log_->in_flight()); }
 
   const std::string& problem() const { return problem_; }
   const std::string& path() const { return path_; }
 
  private:
-  Status create();
+  // What its requests do that are not the log's.
+  enum class Act : std::uint32_t { look, create, secure_name, remove };
+  void submit(Act act, io::Request request);
+  void call(Act act, std::function<Status()> what);
+  void complete(Act act, const io::Completion& completion);
+  void create();
+  void begin(Status made);
+  void secure_name();
+  void remove();
   void fail(Status status);
 
   io::Storage& storage_;
@@ -89,9 +100,12 @@ class Ledger {
   std::string directory_;
   journal::Identity target_;
   std::unique_ptr<journal::Log> log_;
-  Fd file_;                                     // has the lock
+  std::shared_ptr<io::Owned> made_;             // what the storage creates
+  Fd file_;                                     // has the lock; not valid: not yet created
+  std::uint32_t calls_ = 0;                     // with the storage
+  bool named_ = false;                          // the file's name is on the disk
   Result<io::Handle> watched_ = Code::invalid;  // the target
-  std::uint32_t looker_;                        // owner number of looks at it
+  std::uint32_t own_number_;                    // owner number of the requests that are not the log's
   bool looking_ = false;
   bool touched_ = false;  // something may have written since the look began
   journal::Writers writers_ = journal::Writers::owner;

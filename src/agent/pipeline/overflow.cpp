@@ -67,10 +67,10 @@ Status Overflow::create(Fd again) {
   space_ = *std::move(own);
   space_until_ = 0;
   if (!has_space()) return Code::no_space;
-  auto log = journal::Log::create(shared_.storage, *std::move(file), shared_.next_owner, {});
-  if (!log) return log.status();
-  log_ = *std::move(log);
-  return {};
+  log_ = std::make_unique<journal::Log>(shared_.storage, shared_.next_owner, journal::Identity());
+  const Status opened = log_->open(*std::move(file));
+  if (!opened.ok()) log_.reset();
+  return opened;
 }
 
 // --- storing ---

@@ -30,10 +30,10 @@ void Fetches::abandon(SenderId sender) {
   for (Fetch& fetch : fetches_) fetch.gone |= fetch.asked.upstream && fetch.asked.sender == sender;
 }
 
-void Fetches::submit(io::Op op, std::shared_ptr<Piece> piece) {
+void Fetches::submit(io::Op op, std::shared_ptr<Piece> piece, std::uint64_t length) {
   const std::uint32_t number = next_transfer_++;
-  io::Request request{op, file_, piece->offset, 0, {}, std::uint64_t{owner_} << 32 | number};
-  request.data.push_back({piece->bytes.data(), piece->bytes.size()});
+  io::Request request{op, file_, piece->offset, length, {}, std::uint64_t{owner_} << 32 | number};
+  if (!piece->bytes.empty()) request.data.push_back({piece->bytes.data(), piece->bytes.size()});
   transfers_.emplace(number, std::move(piece));
   storage_.submit(std::move(request));
 }
@@ -111,18 +111,18 @@ bool Fetches::arrive(FilePipeline& pipeline) {
     submit(io::Op::write, std::move(piece));
   }
   if (!now->answered || more || !writes_.empty()) return moved;
+  if (now->status.ok() && !now->sized) now->status = Code::corrupt;
+  if (now->status.ok() && !std::exchange(now->resized, true)) {
+    writes_.push_back(std::make_shared<Piece>());
+    submit(io::Op::resize, writes_.back(), now->file_bytes);
+    return true;
+  }
   end_arrival(*now);
   return true;
 }
 
-// All arriving data has been written.
+// All arriving data has been written, and the file has its size.
 void Fetches::end_arrival(Fetch& fetch) {
-  if (fetch.status.ok() && !fetch.sized) fetch.status = Code::corrupt;
-  if (fetch.status.ok()) {
-    const Result<std::uint64_t> size = storage_.size(file_);
-    fetch.status = size.status();
-    if (size.ok() && *size != fetch.file_bytes) fetch.status = storage_.resize(file_, fetch.file_bytes);
-  }
   fetch.step = Step::leaving;
   if (fetch.asked.upstream && fetch.status.ok()) {
     start_leaving(fetch);

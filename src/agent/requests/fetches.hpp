@@ -93,7 +93,8 @@ class Fetches {
     Step step = Step::waiting;
     bool gone = false;  // its sender has gone
     Status status = {};
-    bool sized = false;  // file_bytes is known
+    bool sized = false;    // file_bytes is known
+    bool resized = false;  // the file has them, or a request for that is with the storage
     std::uint64_t file_bytes = 0;
 
     sink::Ticket ticket = 0;  // arriving: of the question to the next agent
@@ -108,7 +109,7 @@ class Fetches {
 
   Fetches(io::Storage& storage, std::uint32_t owner, io::Handle file)
       : storage_(storage), owner_(owner), file_(file) {}
-  void submit(io::Op op, std::shared_ptr<Piece> piece);
+  void submit(io::Op op, std::shared_ptr<Piece> piece, std::uint64_t length = 0);
   Iterator arriving();
   bool arrive(FilePipeline& pipeline);
   void end_arrival(Fetch& fetch);

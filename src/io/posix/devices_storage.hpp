@@ -21,6 +21,8 @@ class DevicesStorage final : public Storage {
   using Make = std::function<Result<std::unique_ptr<Storage>>()>;
   // More devices than this share the existing storages.
   static constexpr std::size_t most_devices = 16;
+  // Calls count as a device of their own: nobody knows for which file systems they wait.
+  static constexpr dev_t calls = ~dev_t{0};
 
   // Makes the first storage at once. Fails if this is not possible.
   static Result<std::unique_ptr<DevicesStorage>> create(Make make);
@@ -28,7 +30,6 @@ class DevicesStorage final : public Storage {
   Result<Handle> adopt(Fd file, bool direct) override;
   void release(Handle file) override;
   Result<std::uint64_t> size(Handle file) override;
-  Status resize(Handle file, std::uint64_t bytes) override;
   Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) override;
   Result<FileIdentity> identify(const Fd& file, bool for_good) override {
     return devices_.front().storage->identify(file, for_good);

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/posix/threads_storage.hpp"
 
+#include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,6 +37,7 @@ Completion carry_out_locked(int fd, Request& request, Cache cache, bool locked, 
 
 Completion carry_out(LazyFile& file, Request& request, GiveWay* give_way) {
   if (request.op == Op::close) return {request.token, file.tell(), 0};
+  if (request.op == Op::resize) return {request.token, resize(file.given(), request.length), 0};
   const LazyFile::Way way = file.open();
   if (!way.status.ok()) return {request.token, way.status, 0};
   const bool locked = request.op == Op::write && file.local();
@@ -98,10 +101,12 @@ void ThreadsStorage::release(Handle file) {
   some_work_.notify_one();
 }
 
-Result<std::uint64_t> ThreadsStorage::size(Handle file) { return size_of(files_.at(file).file->given()); }
-
-Status ThreadsStorage::resize(Handle file, std::uint64_t bytes) {
-  return io::resize(files_.at(file).file->given(), bytes);
+Result<std::uint64_t> ThreadsStorage::size(Handle file) {
+  struct statx about {};
+  const int given = files_.at(file).file->given().get();
+  if (::statx(given, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE, &about) != 0)
+    return Status::from_errno(errno);
+  return std::uint64_t{about.stx_size};
 }
 
 Status ThreadsStorage::put(Handle file, std::uint64_t offset, std::span<const std::byte> data) {
@@ -190,6 +195,8 @@ void ThreadsStorage::work() {
     Completion completion{job.request.token, Status::from_errno(EBADF), 0};
     if (job.releases) {
       job.file->close();
+    } else if (job.request.op == Op::call) {
+      completion.status = job.request.act();
     } else if (job.file) {
       completion = carry_out(*job.file, job.request, &give_way);
     }

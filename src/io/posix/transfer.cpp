@@ -131,6 +131,8 @@ Completion carry_out(int fd, Request& request, Cache cache, GiveWay* give_way) {
       return done;
     }
     case Op::close:  // only a storage knows all descriptors of its file (lazy_file.hpp)
+    case Op::resize:
+    case Op::call:
     case Op::write:
     case Op::read:
       break;

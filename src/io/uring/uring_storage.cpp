@@ -39,7 +39,6 @@ class UringStorage final : public Storage {
   Result<Handle> adopt(Fd file, bool direct) override { return threads_->adopt(std::move(file), direct); }
   void release(Handle file) override { threads_->release(file); }
   Result<std::uint64_t> size(Handle file) override { return threads_->size(file); }
-  Status resize(Handle file, std::uint64_t bytes) override { return threads_->resize(file, bytes); }
   Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) override {
     return threads_->put(file, offset, data);
   }
@@ -138,8 +137,8 @@ UringStorage::~UringStorage() {
 
 void UringStorage::submit(Request request) {
   const LazyFile* const file = threads_->file(request.file);
-  if (file == nullptr || !file->ready() || request.op == Op::close)
-    return threads_->submit(std::move(request));
+  const bool by_threads = request.op == Op::close || request.op == Op::resize || request.op == Op::call;
+  if (by_threads || file == nullptr || !file->ready()) return threads_->submit(std::move(request));
   waiting_.push_back(std::move(request));
 }
 
@@ -174,6 +173,8 @@ void UringStorage::prepare(unsigned slot) {
       io_uring_prep_fsync(sqe, flight.way.fd, IORING_FSYNC_DATASYNC);
       break;
     case Op::close:  // the threads do it
+    case Op::resize:
+    case Op::call:
       break;
     case Op::look:
       io_uring_prep_statx(sqe, flight.way.fd, "", AT_EMPTY_PATH, STATX_SIZE | STATX_MTIME | STATX_CTIME,

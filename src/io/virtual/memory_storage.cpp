@@ -159,15 +159,6 @@ Result<std::uint64_t> MemoryStorage::size(Handle file) {
   return std::uint64_t{images_[adopted_[file]->file]->contents.size()};
 }
 
-Status MemoryStorage::resize(Handle file, std::uint64_t bytes) {
-  if (file >= adopted_.size() || !adopted_[file]) return Status::from_errno(EBADF);
-  Image& image = *images_[adopted_[file]->file];
-  image.contents.resize(bytes);
-  std::erase_if(image.dirty, [bytes](const Extent& dirty) { return dirty.begin >= bytes; });
-  for (Extent& dirty : image.dirty) dirty.end = std::min(dirty.end, bytes);
-  return {};
-}
-
 Status MemoryStorage::put(Handle file, std::uint64_t offset, std::span<const std::byte> data) {
   if (file >= adopted_.size() || !adopted_[file]) return Status::from_errno(EBADF);
   Image& image = *images_[adopted_[file]->file];
@@ -231,6 +222,10 @@ void MemoryStorage::submit(Request request) {
   const std::uint64_t number = ++submitted_[static_cast<std::size_t>(asked.op)];
   active->delay = static_cast<std::uint32_t>(below(std::uint64_t{options_.max_delay_polls} + 1));
   active->bytes = total(asked.data);
+  if (asked.op == Op::call) {
+    held_.push_back(std::move(active));
+    return;
+  }
   if (asked.file >= adopted_.size() || !adopted_[asked.file]) {
     misuse_.bad_handles += 1;
     active->bad = true;
@@ -339,6 +334,12 @@ void MemoryStorage::finish_sync(Active& active) {
   }
 }
 
+void MemoryStorage::resize(Image& image, std::uint64_t bytes) {
+  image.contents.resize(bytes);
+  std::erase_if(image.dirty, [bytes](const Extent& dirty) { return dirty.begin >= bytes; });
+  for (Extent& dirty : image.dirty) dirty.end = std::min(dirty.end, bytes);
+}
+
 bool MemoryStorage::step(Active& active) {
   if (active.bad) return true;
   if (active.delay > 0) {
@@ -359,7 +360,11 @@ bool MemoryStorage::step(Active& active) {
     case Op::writeback:
       active.error = 0;  // a hint never fails
       return true;
+    case Op::resize:
+      if (active.error == 0) resize(image_of(active), active.request.length);
+      return true;
     case Op::close:
+    case Op::call:
       return true;
   }
   return true;
@@ -373,6 +378,7 @@ void MemoryStorage::poll(std::vector<Completion>& out) {
     for_range(active->request.data, 0, active->moved,
               [&](std::uint64_t, std::byte*, std::uint64_t n) { bytes += n; });
     out.push_back({active->request.token, Status::from_errno(active->error), bytes});
+    if (active->request.op == Op::call) out.back().status = active->request.act();
     if (active->request.op == Op::look && !active->bad) out.back().state = image_of(*active).state();
     out.back().direct = active->direct;
     active.reset();

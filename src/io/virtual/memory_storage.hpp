@@ -69,7 +69,6 @@ class MemoryStorage final : public Storage {
   Result<Handle> adopt(Fd file, bool direct) override;
   void release(Handle file) override;
   Result<std::uint64_t> size(Handle file) override;
-  Status resize(Handle file, std::uint64_t bytes) override;
   Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) override;
   Result<FileIdentity> identify(const Fd& file, bool for_good) override {
     return io::identify(file, for_good);
@@ -121,6 +120,7 @@ class MemoryStorage final : public Storage {
   Image& image_of(const Active& request);
   void check_misuse(Active& request);
   bool step(Active& request);
+  static void resize(Image& image, std::uint64_t bytes);
   bool step_write(Active& request);
   void step_read(Active& request);
   void finish_sync(Active& request);

@@ -231,6 +231,8 @@ std::uint64_t VirtualDisk::ends(Active& active) {
     case Op::writeback:
     case Op::look:
     case Op::close:
+    case Op::resize:
+    case Op::call:
       return soon;
     case Op::datasync: {
       std::uint64_t until = soon;
@@ -249,6 +251,12 @@ std::uint64_t VirtualDisk::ends(Active& active) {
 void VirtualDisk::complete(End& end, const std::shared_ptr<Active>& active) {
   if (active->over) return;
   const Request& request = active->request;
+  if (request.op == Op::call) {
+    active->over = true;
+    end.end(*active);
+    if (end.wake) end.wake();
+    return;
+  }
   Image& image = *images_[active->file];
   if (request.op == Op::write && end.locks_ && locked_for(end, image, active->extent())) {
     timeline_.at(timeline_.now_ns() + lock_look_ns, [this, &end, active] { complete(end, active); });
@@ -266,6 +274,7 @@ void VirtualDisk::complete(End& end, const std::shared_ptr<Active>& active) {
   }
   if (request.op == Op::datasync) synced(end, *active);
   if (request.op == Op::close) close(active->file, active->node, active->error);
+  if (request.op == Op::resize && active->error == 0) image.contents.resize(request.length);
   if (request.op == Op::writeback) active->error = 0;
   trace_.note(timeline_.now_ns(), end.node_, "disk answers: op offset errno",
               static_cast<std::uint64_t>(request.op), request.offset,

@@ -39,8 +39,8 @@ void VirtualDisk::kill(End& end) {
   const auto active = std::exchange(end.active_, {});
   for (const auto& one : active) {
     one->error = EIO;
-    const bool waits = end.locks_ && locked_for(end, *images_[one->file], one->extent());
-    if (one->request.op == Op::write && !waits) write(*one);
+    const bool writes = one->request.op == Op::write;
+    if (writes && !(end.locks_ && locked_for(end, *images_[one->file], one->extent()))) write(*one);
     one->over = true;
     end.done_.push_back({one->request.token, Status::from_errno(EIO), 0});
   }

@@ -109,10 +109,6 @@ class VirtualDisk::End final : public Storage {
   Result<std::uint64_t> size(Handle file) override {
     return std::uint64_t{disk_.images_[adopted_[file].file]->contents.size()};
   }
-  Status resize(Handle file, std::uint64_t bytes) override {
-    disk_.images_[adopted_[file].file]->contents.resize(bytes);
-    return {};
-  }
   // Takes no time of the caller, but time of the disk.
   Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) override {
     if (dead_) return Status::from_errno(EIO);
@@ -137,9 +133,11 @@ class VirtualDisk::End final : public Storage {
   void submit(Request request) override {
     auto active = std::make_shared<Active>();
     active->node = node_;
-    active->handle = request.file;
-    active->file = adopted_[request.file].file;
-    active->direct = adopted_[request.file].direct;
+    if (request.op != Op::call) {
+      active->handle = request.file;
+      active->file = adopted_[request.file].file;
+      active->direct = adopted_[request.file].direct;
+    }
     active->bytes = total(request.data, true);
     active->held = total(request.data, false);
     asked_ += active->held;
@@ -182,6 +180,7 @@ class VirtualDisk::End final : public Storage {
     if (active.request.op == Op::write) in_flight_ -= active.held;
     std::erase_if(active_, [&active](const auto& one) { return one.get() == &active; });
     done_.push_back({active.request.token, Status::from_errno(active.error), active.moved});
+    if (active.request.op == Op::call) done_.back().status = active.request.act();
     if (active.request.op == Op::look) done_.back().state = disk_.images_[active.file]->state();
     done_.back().direct = active.direct;
   }
