@@ -5,10 +5,17 @@
 // of another node, and at the end rank 0 reads the whole file by a new open. A file system without coherent
 // caches shows every write that was made without the locks of the MPI library.
 //
-// usage: interleaved FILE CASE [+ CASE]...: the cases write FILE.0, FILE.1, and so on. CASE is one of
-//   records BYTES COUNT STEPS world|self   equal pieces, in turn; one handle of all ranks, or one of each
-//   rank mixed BYTES LARGE COUNT world|self     small pieces, a barrier, large pieces between them grow BYTES
-//   COUNT STEPS world|self      rank 0 alone extends the file; the others fill its holes
+// usage: interleaved FILE CASE [+ CASE]...
+//
+// The cases write FILE.0, FILE.1, and so on. CASE is one of
+//
+// - records BYTES COUNT STEPS world|self: equal pieces, in turn; one handle of all ranks, or one of each rank
+//
+// - writes BYTES COUNT STEPS world|self: the same, but read only at the end
+//
+// - mixed BYTES LARGE COUNT world|self: small pieces, a barrier, large pieces between them
+//
+// - grow BYTES COUNT STEPS world|self: rank 0 alone extends the file; the others fill its holes
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +60,7 @@ static void open_file(const char* path, int amode, int alone) {
 // Returns the seconds of the writes. `words` are those of a CASE.
 static double run(const char* path, char** words) {
   const int mixed = strcmp(words[0], "mixed") == 0, grows = strcmp(words[0], "grow") == 0;
+  const int reads = strcmp(words[0], "writes") != 0;
   const long long small = atoll(words[1]), second = atoll(words[2]), third = atoll(words[3]);
   const int alone = strcmp(words[4], "self") == 0;
   const long long large = mixed ? second : 0, count = mixed ? third : second, steps = mixed ? 1 : third;
@@ -71,7 +79,7 @@ static double run(const char* path, char** words) {
     for (long long i = 0; mixed && i < count; ++i) put((i * size + rank) * both + small, large, step);
     exchange();
     seconds += MPI_Wtime() - begin;
-    for (long long i = 0; i < count; ++i) check((i * size + other) * both, both, step);
+    for (long long i = 0; reads && i < count; ++i) check((i * size + other) * both, both, step);
     exchange();
   }
   errors += MPI_File_close(&file) != MPI_SUCCESS;

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(bool(guests.missing()), reason=guests.missing())
 MPIS = [mpi for mpi in ("mpich", "ompi") if os.environ.get(f"TEST_MPIEXEC_{mpi.upper()}")]
 LEFT = "is left to the MPI library: several nodes may write it"
 SILENCE_S = 30
-SILENT_STEPS = {"a": 200, "a,b": 8}  # so that the program writes when the server stops
+SILENT_STEPS = {"a": 100, "a,b": 12}  # so that the program writes when the server stops
 MIXED = "mixed 1000 200500 3 world"
 # Cases of interleaved.c, and the options of `millrace run` with which some of them once lost bytes.
 CASES = {
@@ -146,9 +146,9 @@ def silent(up: guests.Guests, run: Run, boots: bool) -> None:
 def test_a_server_that_stops_or_boots_delays_the_program(up: guests.Guests, nodes: str, mpi: str) -> None:
     """In the middle of writes: of the agent of one node, or of the MPI library on two nodes."""
     up.mount("vers=4.2")
-    Run(up, mpi, ["records 1000 400 2 self"], None, nodes).go()
+    Run(up, mpi, ["writes 1000 400 2 self"], None, nodes).go()
     for boots in (False, True):
-        silent(up, Run(up, mpi, [f"records 1000 400 {SILENT_STEPS[nodes]} self"], "--strategy sort", nodes), boots)
+        silent(up, Run(up, mpi, [f"writes 1000 400 {SILENT_STEPS[nodes]} self"], "--strategy sort", nodes), boots)
         same_on_server(up, [0], [0])
 
 
