@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
@@ -15,15 +16,37 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = Path(os.environ.get("TEST_BUILD", ROOT / "build"))
-CACHE = Path(os.environ.get("TEST_GUESTS", "/var/cache/millrace-guests"))  # the image, which takes minutes to make
+CACHE = Path(os.environ.get("TEST_GUESTS", "/var/cache/millrace-guests"))  # packages, which take minutes to load
 ADDRESSES = {"s": "10.77.0.10", "a": "10.77.0.11", "b": "10.77.0.12"}
 MEMORY = {"s": "768M", "a": "1500M", "b": "1500M"}
 BRIDGE = "brmillrace"
-TOOLS = ("mmdebstrap", "mke2fs", "ip", "ssh", "ssh-keygen", "dpkg", "apt-get", "depmod")
+TOOLS = ("mmdebstrap", "mke2fs", "ip", "ssh", "ssh-keygen", "dpkg", "apt-get", "chroot", "unshare")
+SUITE = "bookworm"
 PACKAGES = (
     "kmod iproute2 openssh-server openssh-client nfs-common nfs-kernel-server rpcbind mpich openmpi-bin python3 procps "
     "e2fsprogs util-linux mount netbase"
 )
+
+PRELOADS = ":".join(f"{BUILD}/lib/libmillrace-bench-{name}.so" for name in ("finalize", "yield"))
+
+
+def environment(mpi: str) -> str:
+    """What the MPI library needs to run here, as words before a command."""
+    if mpi == "ompi":
+        return "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+    # Without the preloads, stock MPICH of Debian does not end over TCP.
+    return f"LD_PRELOAD={PRELOADS} UCX_TLS=tcp,self,sm UCX_NET_DEVICES=vec0 UCX_TCP_KEEPIDLE=inf"
+
+
+def launch(mpi: str, nodes: str) -> str:
+    """Starts two ranks on each of these nodes ("a" or "a,b"); the number of ranks and the program follow."""
+    if mpi == "mpich":
+        return f"mpiexec.mpich -launcher ssh -hosts {nodes} -ppn 2"
+    places = ",".join(f"{node}:2" for node in nodes.split(","))
+    return (
+        f"mpirun.openmpi --host {places} --oversubscribe --mca mpi_yield_when_idle 1 --mca btl tcp,self,vader"
+        " --mca btl_base_warn_component_unused 0 --mca btl_tcp_if_include 10.77.0.0/24"
+    )
 
 
 def missing() -> str:
@@ -34,26 +57,50 @@ def missing() -> str:
     return f"guests need {', '.join(lacks)}" if lacks else ""
 
 
-def do(*words: object, **more: object) -> subprocess.CompletedProcess:
-    return subprocess.run([str(word) for word in words], check=True, **{"stdout": subprocess.DEVNULL} | more)
+def do(*words: object, **more: object) -> None:
+    settings = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "stdin": subprocess.DEVNULL}
+    done = subprocess.run([str(word) for word in words], check=False, **settings | more)
+    if done.returncode != 0:
+        raise RuntimeError(f"{words[0]} ended with {done.returncode}: {done.stdout[-1000:].strip()}")
 
 
-def make_image() -> None:
-    """Debian with NFS and both MPIs in CACHE/disk.img, and the kernel of user-mode Linux beside it."""
+def make_root() -> None:
+    """Debian with NFS and both MPIs in CACHE/root, and the kernel of user-mode Linux beside it. Loads packages once."""
     CACHE.mkdir(parents=True, exist_ok=True)
-    root = CACHE / "root"
-    if not (root / "etc").exists():
-        names = ",".join(PACKAGES.split())
-        do("mmdebstrap", "--variant=apt", f"--include={names}", "--components=main", "bookworm", root)
-    if not (CACHE / "key").exists():
-        do("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", CACHE / "key")
-    if not (CACHE / "uml").exists():
-        do("apt-get", "download", "user-mode-linux", cwd=CACHE)
-        (package,) = CACHE.glob("user-mode-linux_*.deb")
-        do("dpkg", "-x", package, CACHE / "uml")
-        (version,) = (CACHE / "uml/usr/lib/uml/modules").iterdir()
-        do("depmod", "-b", CACHE / "uml/usr/lib/uml", version.name, stderr=subprocess.DEVNULL)
-    for name in ("root/.ssh", "host", "export", "nfs", "run/sshd", "lib/modules", str(ROOT)[1:], str(BUILD)[1:]):
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        root = CACHE / "root"
+        if not root.exists():
+            half = CACHE / "root.half"
+            shutil.rmtree(half, ignore_errors=True)
+            do(
+                "mmdebstrap",
+                "--variant=apt",
+                f"--include={','.join(PACKAGES.split())}",
+                "--components=main",
+                SUITE,
+                half,
+            )
+            # The packages that the command `millrace` imports.
+            do(sys.executable, ROOT / "scripts/vendor.py", half / "usr/lib/python3/dist-packages")
+            half.rename(root)
+        if not (CACHE / "key").exists():
+            do("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", CACHE / "key")
+        if not (CACHE / "uml").exists():
+            do("apt-get", "download", "user-mode-linux", cwd=CACHE)
+            (package,) = CACHE.glob("user-mode-linux_*.deb")
+            do("dpkg", "-x", package, CACHE / "uml.half")
+            (CACHE / "uml.half").rename(CACHE / "uml")
+        (modules,) = (CACHE / "uml/usr/lib/uml/modules").iterdir()
+        if not (root / "lib/modules" / modules.name / "modules.dep").exists():
+            shutil.copytree(modules, root / "lib/modules" / modules.name, dirs_exist_ok=True)
+            do("chroot", root, "depmod", modules.name)
+        settle(root)
+
+
+def settle(root: Path) -> None:
+    """What guests have beside their packages."""
+    for name in ("root/.ssh", "export", "nfs", "run/sshd", str(ROOT)[1:], str(BUILD)[1:]):
         (root / name).mkdir(parents=True, exist_ok=True)
     shutil.copy(CACHE / "key", root / "root/.ssh/id_ed25519")
     shutil.copy(CACHE / "key.pub", root / "root/.ssh/authorized_keys")
@@ -61,12 +108,9 @@ def make_image() -> None:
     (root / "root/.ssh/config").write_text(quiet)
     hosts = "".join(f"{address} {name}\n" for name, address in ADDRESSES.items())
     (root / "etc/hosts").write_text("127.0.0.1 localhost\n" + hosts)
+    (root / "etc/resolv.conf").unlink(missing_ok=True)
     (root / "etc/ssh/sshd_config").write_text("PermitRootLogin yes\nUseDNS no\nUsePAM no\nMaxStartups 100\n")
     shutil.copy(HERE / "guest-init", root / "guest-init")
-    vendored = root / "usr/lib/python3/dist-packages"  # what the command `millrace` imports
-    do(sys.executable, ROOT / "scripts/vendor.py", vendored)
-    (CACHE / "disk.img").unlink(missing_ok=True)
-    do("mke2fs", "-q", "-F", "-t", "ext4", "-O", "^has_journal", "-d", root, CACHE / "disk.img", "2500M")
 
 
 class Guests:
@@ -75,7 +119,7 @@ class Guests:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.running: dict[str, subprocess.Popen] = {}
-        self.modules = CACHE / "uml/usr/lib/uml/modules"
+        do("mke2fs", "-q", "-F", "-t", "ext4", "-O", "^has_journal", "-d", CACHE / "root", folder / "disk.img", "2500M")
         export = folder / "export.img"
         with export.open("wb") as file:
             file.truncate(2 << 30)
@@ -99,12 +143,12 @@ class Guests:
         number = ADDRESSES[name].rsplit(".", 1)[1]
         words = [CACHE / "uml/usr/bin/linux.uml", f"mem={MEMORY[name]}", f"umid=millrace{os.getpid()}{name}"]
         words += [
-            f"ubd0={self.folder}/{name}.cow,{CACHE}/disk.img",
+            f"ubd0={self.folder}/{name}.cow,{self.folder}/disk.img",
             *([f"ubd1={self.folder}/export.img"] * (name == "s")),
         ]
         words += ["root=/dev/ubda", "rw", "init=/guest-init", "con=null", "con0=null,fd:1", "ssl=null", "quiet"]
         words += [f"vec0:transport=tap,ifname=tapm{name},depth=128,gro=1,mac=52:54:00:77:00:{number}"]
-        words += [f"role={name}", f"modules={self.modules}", f"tree={ROOT}", f"build={BUILD}"]
+        words += [f"role={name}", f"tree={ROOT}", f"build={BUILD}"]
         registers = BUILD / "bin/tests/libmillrace-bench-registers.so"
         with (self.folder / f"{name}.log").open("ab") as log:
             self.running[name] = subprocess.Popen(
@@ -113,7 +157,7 @@ class Guests:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                env=os.environ | {"LD_PRELOAD": str(registers), "TMPDIR": "/dev/shm"},
+                env=os.environ | {"LD_PRELOAD": str(registers), "TMPDIR": "/dev/shm", "HOME": str(self.folder)},
             )
 
     def await_up(self, name: str, bound_s: float = 120) -> None:
@@ -137,9 +181,28 @@ class Guests:
         for name in ("a", "b"):
             self.on(name, f"cd /; umount -f -l /nfs 2>/dev/null; mount -t nfs -o {options} 10.77.0.10:/export/d /nfs")
 
+    def differential(self, mpi: str, nodes: str, first: int, cases: int, chunk: int) -> str:
+        """What tests/mpi/differential says of these seeds, with its files on the mount and two ranks on each node."""
+        launcher, program = (
+            f"/run/launch-{mpi}",
+            f"/run/differential_{mpi}",
+        )  # a folder that can be written: for reports
+        for name in ("a", "b"):
+            self.on(name, f"cp {BUILD}/bin/differential_{mpi} {program}")
+        self.on("a", f"echo '#!/bin/sh\nexec {launch(mpi, nodes)} \"$@\"' > {launcher} && chmod +x {launcher}")
+        words = [environment(mpi), f"PYTHONPATH={ROOT}/python python3 {ROOT}/tests/mpi/differential/differential.py"]
+        words += [f"--mpi {mpi} --launcher {launcher} --program {program} --preload {BUILD}/lib/libmillrace.so"]
+        words += [f"--folder /nfs --ranks {2 * len(nodes.split(','))} --first {first} --cases {cases} --chunk {chunk}"]
+        # ROMIO of MPICH 4.0 may keep a lock on NFS. Then a rank waits for ever for another, without Millrace too.
+        words += ["--stock-may-fail --timeout 90"]
+        words += ["--across --left"] if "," in nodes else []
+        done = self.on("a", f"cd /nfs && {' '.join(words)} 2>&1", check=False, timeout=1200)
+        assert done.returncode == 0, done.stdout[-6000:]
+        return done.stdout
+
     def stop(self, name: str, on: bool) -> None:
         """The guest does not run, and goes on as if no time had passed for its programs."""
-        os.killpg(self.running[name].pid, signal.SIGSTOP if on else signal.SIGCONT)
+        os.kill(self.running[name].pid, signal.SIGSTOP if on else signal.SIGCONT)
 
     def end_one(self, name: str) -> None:
         """As when its power fails."""

@@ -5,11 +5,17 @@
 // of another node, and at the end rank 0 reads the whole file by a new open. A file system without coherent
 // caches shows every write that was made without the locks of the MPI library.
 //
-// usage: interleaved FILE records BYTES COUNT STEPS world|self    equal pieces, in turn; one handle or one of
-// each rank
-//        interleaved FILE mixed BYTES LARGE COUNT world|self      small pieces, a barrier, large pieces
-//        between them interleaved FILE grow BYTES COUNT STEPS world|self       rank 0 alone extends the file;
-//        others fill its holes
+// usage: interleaved FILE CASE [+ CASE]...
+//
+// The cases write FILE.0, FILE.1, and so on. CASE is one of
+//
+// - records BYTES COUNT STEPS world|self: equal pieces, in turn; one handle of all ranks, or one of each rank
+//
+// - writes BYTES COUNT STEPS world|self: the same, but read only at the end
+//
+// - mixed BYTES LARGE COUNT world|self: small pieces, a barrier, large pieces between them
+//
+// - grow BYTES COUNT STEPS world|self: rank 0 alone extends the file; the others fill its holes
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +26,9 @@ static long long wrong, errors;
 static unsigned char* data;
 static MPI_File file;
 
+// Steps in turn differ. The last bytes depend only on whether the number of steps is even.
 static unsigned char byte_at(long long at, int step) {
-  return (unsigned char)(at * 31 + (at >> 8) * 7 + (at >> 16) * 3 + step * 101 + 1);
+  return (unsigned char)(at * 31 + (at >> 8) * 7 + (at >> 16) * 3 + step % 2 * 101 + 1);
 }
 
 static void put(long long at, long long bytes, int step) {
@@ -50,20 +57,17 @@ static void open_file(const char* path, int amode, int alone) {
   if (alone && rank == 0) MPI_Barrier(MPI_COMM_WORLD);
 }
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (argc != 7) MPI_Abort(MPI_COMM_WORLD, 2);
-  const char* const kind = argv[2];
-  const int mixed = strcmp(kind, "mixed") == 0, grows = strcmp(kind, "grow") == 0;
-  const long long small = atoll(argv[3]), second = atoll(argv[4]), third = atoll(argv[5]);
-  const int alone = strcmp(argv[6], "self") == 0;
+// Returns the seconds of the writes. `words` are those of a CASE.
+static double run(const char* path, char** words) {
+  const int mixed = strcmp(words[0], "mixed") == 0, grows = strcmp(words[0], "grow") == 0;
+  const int reads = strcmp(words[0], "writes") != 0;
+  const long long small = atoll(words[1]), second = atoll(words[2]), third = atoll(words[3]);
+  const int alone = strcmp(words[4], "self") == 0;
   const long long large = mixed ? second : 0, count = mixed ? third : second, steps = mixed ? 1 : third;
   const long long both = small + large;
-  const int other = (rank + size / 2) % size;
+  const int other = (rank + size / 2) % size;  // with blocks of ranks on two nodes: of the other node
   data = malloc((size_t)both);
-  open_file(argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, alone);
+  open_file(path, MPI_MODE_CREATE | MPI_MODE_RDWR, alone);
   double seconds = 0;
   for (int step = 0; step < steps; ++step) {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -75,19 +79,36 @@ int main(int argc, char** argv) {
     for (long long i = 0; mixed && i < count; ++i) put((i * size + rank) * both + small, large, step);
     exchange();
     seconds += MPI_Wtime() - begin;
-    for (long long i = 0; i < count; ++i) check((i * size + other) * both, both, step);
+    for (long long i = 0; reads && i < count; ++i) check((i * size + other) * both, both, step);
     exchange();
   }
   errors += MPI_File_close(&file) != MPI_SUCCESS;
   MPI_Barrier(MPI_COMM_WORLD);
-  open_file(argv[1], MPI_MODE_RDONLY, alone);
+  open_file(path, MPI_MODE_RDONLY, alone);
   for (long long i = 0; rank == 0 && i < count * size; ++i) check(i * both, both, (int)steps - 1);
   errors += MPI_File_close(&file) != MPI_SUCCESS;
-  const long long mine[2] = {wrong, errors};
-  long long all[2];
-  MPI_Allreduce(mine, all, 2, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
-  if (rank == 0) printf("writes %.3f s, wrong bytes %lld, errors %lld\n", seconds, all[0], all[1]);
   free(data);
+  return seconds;
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (argc < 7 || (argc - 1) % 6 != 0) MPI_Abort(MPI_COMM_WORLD, 2);
+  long long failed = 0;
+  for (int first = 2; first < argc; first += 6) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s.%d", argv[1], first / 6);
+    wrong = errors = 0;
+    const double seconds = run(path, argv + first);
+    const long long mine[2] = {wrong, errors};
+    long long all[2];
+    MPI_Allreduce(mine, all, 2, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0)
+      printf("%s: writes %.3f s, wrong bytes %lld, errors %lld\n", path, seconds, all[0], all[1]);
+    failed += all[0] + all[1];
+  }
   MPI_Finalize();
-  return all[0] != 0 || all[1] != 0;
+  return failed != 0;
 }

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import threading
 import time
 from collections.abc import Iterator
@@ -13,109 +15,141 @@ import guests
 import pytest
 
 pytestmark = pytest.mark.skipif(bool(guests.missing()), reason=guests.missing())
-PROGRAMS = guests.BUILD / "bin/tests"
 MPIS = [mpi for mpi in ("mpich", "ompi") if os.environ.get(f"TEST_MPIEXEC_{mpi.upper()}")]
-PRELOADS = ":".join(f"{guests.BUILD}/lib/libmillrace-bench-{name}.so" for name in ("finalize", "yield"))
-LAUNCH = {
-    # Without the preloads, stock MPICH of Debian does not end over TCP.
-    "mpich": f"env LD_PRELOAD={PRELOADS} UCX_TLS=tcp,self,sm UCX_NET_DEVICES=vec0 UCX_TCP_KEEPIDLE=inf"
-    " mpiexec.mpich -launcher ssh -hosts HOSTS -ppn 2 -n RANKS",
-    "ompi": "env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun.openmpi --host PLACES -n RANKS"
-    " --oversubscribe --mca mpi_yield_when_idle 1 --mca btl tcp,self,vader --mca btl_base_warn_component_unused 0"
-    " --mca btl_tcp_if_include 10.77.0.0/24",
-}
 LEFT = "is left to the MPI library: several nodes may write it"
-# Kind of program, and the options of `millrace run`.
+SILENCE_S = 30
+SILENT_STEPS = {"a": 100, "a,b": 12}  # so that the program writes when the server stops
+MIXED = "mixed 1000 200500 3 world"
+# Cases of interleaved.c, and the options of `millrace run` with which some of them once lost bytes.
 CASES = {
-    "mixed 1000 200500 3 world": "",
-    "records 1000 128 1 self": "--strategy sort",
-    "records 1000 128 2 world": "--strategy sort",
-    "grow 300 100 2 world": "",
+    "": [MIXED, "records 1000 128 2 world", "grow 300 100 2 world"],
+    "--strategy sort --direct-above 4KiB": [
+        "records 1000 128 1 self",
+        "records 1000 400 2 self",
+        "records 1000 128 2 world",
+        "mixed 1000 6000 40 world",
+    ],
 }
-MOUNTS = ("vers=3", "vers=4.1", "vers=4.2")
+ALL = [case for cases in CASES.values() for case in cases]
+MOUNTS = ("vers=3", "vers=4.1", "vers=4.2", "vers=3,nolock")
 
 
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[guests.Guests]:
-    guests.make_image()
     one = guests.Guests(tmp_path_factory.mktemp("guests"))
     yield one
     one.end()
 
 
-def run(up: guests.Guests, mpi: str, case: str, options: str | None, nodes: str = "a,b", timeout: float = 240) -> str:
-    """What a run says that wrote /nfs/stock, or /nfs/millrace with these options."""
-    name = "stock" if options is None else "millrace"
-    places = ",".join(f"{node}:2" for node in nodes.split(","))
-    launch = LAUNCH[mpi].replace("HOSTS", nodes).replace("PLACES", places)
-    launch = launch.replace("RANKS", str(2 * len(nodes.split(","))))
-    before = "" if options is None else f"{guests.BUILD}/bin/millrace run --stats {options} -- "
-    command = f"cd /nfs && rm -f {name} && {before}{launch} {PROGRAMS}/interleaved_{mpi} /nfs/{name} {case} 2>&1"
-    done = up.on("a", command, check=False, timeout=timeout)
-    assert done.returncode == 0 and "wrong bytes 0, errors 0" in done.stdout, done.stdout
-    return done.stdout
+class Run:
+    """A run of interleaved.c that wrote /nfs/NAME.0 and so on."""
+
+    def __init__(self, up: guests.Guests, mpi: str, cases: list[str], options: str | None, nodes: str) -> None:
+        """Stock without `options`, else under `millrace run` with them."""
+        self.up, self.count, self.name = up, len(cases), "stock" if options is None else "millrace"
+        run = "" if options is None else f"{guests.BUILD}/bin/millrace run --stats {options} -- "
+        program = f"{guests.BUILD}/bin/tests/interleaved_{mpi} /nfs/{self.name} {' + '.join(cases)}"
+        self.command = f"cd /nfs && rm -f {self.name}.* && {guests.environment(mpi)} {run}"
+        self.command += f"{guests.launch(mpi, nodes)} -n {2 * len(nodes.split(','))} {program} 2>&1"
+        self.out = ""
+
+    def go(self, timeout: float = 300) -> str:
+        done = self.up.on("a", f"timeout -k 5 {timeout:.0f} sh -c {shlex.quote(self.command)}", check=False)
+        self.out = done.stdout
+        good = self.out.count("wrong bytes 0, errors 0") == self.count
+        assert done.returncode == 0 and good, f"ended with {done.returncode}: {self.out}{done.stderr}"
+        return self.out
+
+    @property
+    def seconds(self) -> float:
+        return sum(float(found) for found in re.findall(r"writes ([0-9.]+) s", self.out))
 
 
-def same_on_server(up: guests.Guests) -> None:
-    same = up.on("s", "cmp /export/d/stock /export/d/millrace && stat -c %s /export/d/stock", check=False)
-    assert same.returncode == 0 and int(same.stdout) > 0, same.stdout
+def same_on_server(up: guests.Guests, stock: list[int], millrace: list[int]) -> None:
+    """The file of each case that the stock library wrote, and that of Millrace."""
+    for one, other in zip(stock, millrace, strict=True):
+        same = up.on("s", f"cd /export/d && cmp stock.{one} millrace.{other} && stat -c %s stock.{one}", check=False)
+        assert same.returncode == 0 and int(same.stdout) > 0, f"{ALL[one]}: {same.stdout}{same.stderr}"
 
 
 @pytest.mark.parametrize("mpi", MPIS)
 @pytest.mark.parametrize("mount", MOUNTS)
 def test_no_byte_is_lost(up: guests.Guests, mount: str, mpi: str) -> None:
     up.mount(mount)
-    for case, options in CASES.items():
-        run(up, mpi, case, None)
-        told = run(up, mpi, case, options)
+    Run(up, mpi, ALL, None, "a,b").go()
+    begin = 0
+    for options, cases in CASES.items():
+        told = Run(up, mpi, cases, options, "a,b").go()
         assert LEFT in told, told
-        same_on_server(up)
+        same_on_server(up, list(range(begin, begin + len(cases))), list(range(len(cases))))
+        begin += len(cases)
 
 
 @pytest.mark.parametrize("mpi", MPIS)
 @pytest.mark.parametrize("mount", ["vers=3", "vers=4.2"])
-@pytest.mark.parametrize("strategy", ["sort", "journal", "immediate"])
-def test_agents_write_the_files_of_one_node(up: guests.Guests, mount: str, mpi: str, strategy: str) -> None:
+def test_agents_write_the_files_of_one_node(up: guests.Guests, mount: str, mpi: str) -> None:
+    cases = ["records 1000 128 2 self", MIXED]
     up.mount(mount)
-    run(up, mpi, "records 1000 128 2 self", None, nodes="a")
-    told = run(up, mpi, "records 1000 128 2 self", f"--strategy {strategy}", nodes="a")
-    assert LEFT not in told and "pipeline" in told, told
-    same_on_server(up)
+    Run(up, mpi, cases, None, "a").go()
+    for strategy in ("sort", "journal", "immediate"):
+        told = Run(up, mpi, cases, f"--strategy {strategy}", "a").go()
+        assert LEFT not in told and "pipeline" in told, told
+        same_on_server(up, [0, 1], [0, 1])
 
 
-def test_a_mount_without_locks_is_written_as_without_millrace(up: guests.Guests) -> None:
-    up.mount("vers=3,nolock")
-    run(up, "mpich", "mixed 1000 200500 3 world", None)
-    assert LEFT in run(up, "mpich", "mixed 1000 200500 3 world", "")
-    same_on_server(up)
+@pytest.mark.parametrize("mpi", MPIS)
+@pytest.mark.parametrize(
+    ("mount", "nodes"), [("vers=3", "a"), ("vers=4.2", "a"), ("vers=3", "a,b"), ("vers=4.2", "a,b")]
+)
+def test_random_programs_write_and_see_the_same(up: guests.Guests, mount: str, nodes: str, mpi: str) -> None:
+    """On one node the agents write, on two nodes the MPI library does."""
+    up.mount(mount)
+    launches, chunk = 3, 4
+    cases = launches * chunk
+    told = up.differential(mpi, nodes, 1 + 100 * MOUNTS.index(mount), cases, chunk)
+    assert f"{cases} cases, 0 differ" in told and told.count("the stock run") < launches, told
 
 
-@pytest.mark.parametrize("boots", [False, True], ids=["stops", "boots"])
-def test_a_server_that_stops_or_boots_delays_the_program(up: guests.Guests, boots: bool) -> None:
-    """The agent of one node writes meanwhile; a server that is silent loses nothing."""
-    up.mount("vers=4.2")
-    run(up, "mpich", "records 1000 400 3 self", None, nodes="a")
-    told: list[str] = []
-    job = threading.Thread(
-        target=lambda: told.append(
-            run(up, "mpich", "records 1000 400 3 self", "--strategy sort", nodes="a", timeout=600)
-        )
-    )
+def silent(up: guests.Guests, run: Run, boots: bool) -> None:
+    """The server does not answer while `run` writes."""
+    failed: list[BaseException] = []
+
+    def go() -> None:
+        try:
+            run.go(timeout=600)
+        except BaseException as error:  # noqa: BLE001 passed on below
+            failed.append(error)
+
+    up.on("s", "rm -f /export/d/millrace.*")
+    job = threading.Thread(target=go)
     job.start()
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and up.on("s", "test -s /export/d/millrace", check=False).returncode != 0:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and up.on("s", "test -s /export/d/millrace.0", check=False).returncode != 0:
         time.sleep(0.05)
+    begin = time.monotonic()
     if boots:
         up.end_one("s")
         up.boot("s")
         up.await_up("s")
     else:
         up.stop("s", True)
-        time.sleep(30)  # the silence of the server is what is tested
+        time.sleep(SILENCE_S)  # what is tested
         up.stop("s", False)
+    silence_s = time.monotonic() - begin
     job.join()
-    assert told, "the run failed"
-    same_on_server(up)
+    assert not failed, failed
+    assert run.seconds > silence_s - 1, f"the server was silent for {silence_s:.0f} s after the writes: {run.out}"
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+@pytest.mark.parametrize("nodes", ["a", "a,b"])
+def test_a_server_that_stops_or_boots_delays_the_program(up: guests.Guests, nodes: str, mpi: str) -> None:
+    """In the middle of writes: of the agent of one node, or of the MPI library on two nodes."""
+    up.mount("vers=4.2")
+    Run(up, mpi, ["writes 1000 400 2 self"], None, nodes).go()
+    for boots in (False, True):
+        silent(up, Run(up, mpi, [f"writes 1000 400 {SILENT_STEPS[nodes]} self"], "--strategy sort", nodes), boots)
+        same_on_server(up, [0], [0])
 
 
 def test_doctor_says_what_millrace_does_there(up: guests.Guests) -> None:

@@ -49,6 +49,7 @@ def parse():
     parser.add_argument("--across", action="store_true", help="the launcher starts ranks on several nodes by itself")
     parser.add_argument("--folder", help="where the files are; with --cluster, one that all nodes see")
     parser.add_argument("--stock-may-fail", action="store_true", help="leave out launches that fail without Millrace")
+    parser.add_argument("--left", action="store_true", help="all calls must be left to the MPI library")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--self-test", action="store_true")
     return parser.parse_args()
@@ -256,7 +257,10 @@ def main():
     print(f"{options.cases} cases, {len(wrong)} differ, {seconds:.1f} s")
     if options.preload:
         print(f"{calls[0]} calls through the pipeline, {calls[1]} by the MPI library")
-        if options.cases >= options.chunk and calls[0] == 0:
+        if options.left and calls[0] > 0:
+            print("calls took the pipeline that have to be left to the MPI library")
+            return 1
+        if not options.left and options.cases >= options.chunk and calls[0] == 0:
             print("nothing was tested: no call took the pipeline")
             return 1
     if options.self_test:
