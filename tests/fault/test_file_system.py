@@ -6,39 +6,13 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 
 import pytest
-from conftest import BUILD, ROOT, eventually
-from disk import _keep_mounts_private
+from conftest import BUILD, eventually
+from fault_system import BOUND_S, PIECE, PIECES, SILENT, SIZE, whole
 from victim import pattern
 
-sys.path.insert(0, str(ROOT / "tests/faultfs"))
-from faultfs import fault_fs  # noqa: E402
-
-BOUND_S = 60.0
-PIECE, PIECES = 1024, 256
-SIZE = 2 * PIECES * PIECE
 LATE = f"write late=ENOSPC after={SIZE // 2}"
-SILENT = "has not answered"
-
-
-@pytest.fixture
-def system(tmp_path):
-    _keep_mounts_private()
-    with fault_fs(tmp_path / "faultfs") as made:
-        yield made
-
-
-@pytest.fixture
-def job(system, job):
-    """Torn down before the file system: what still holds it would keep it mounted."""
-    return job
-
-
-def whole(system, name="data") -> bool:
-    path = system.folder / name
-    return path.exists() and path.read_bytes() == pattern(0, SIZE)
 
 
 def writes(job, system, *words, **settings) -> None:
