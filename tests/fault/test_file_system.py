@@ -32,6 +32,22 @@ def test_an_error_that_close_tells_is_the_error_of_MPI_File_close(job, system, s
     assert not whole(system) and "No space left on device" in job.err
 
 
+def test_an_error_that_is_told_once_is_not_lost_while_the_agent_closes_a_ranks_descriptor(job, system):
+    """That close takes long, and bytes are lost meanwhile. Only a close(2) with an owner may hear of it."""
+    slow_s = 1.0
+    system.faults(f"idle_flush delay={1000 * slow_s:.0f}", "write late=ENOSPC after=0")
+    within = f"{3000 * slow_s:.0f}ms"  # the agent writes after half of it
+    writes(job, system, "hold=write", strategy="sort", durability="disk", write_within=within)
+    job.at_stop()
+    agent = job.agent()
+    assert eventually(lambda: ("write", agent, "thread") in system.asked(), BOUND_S), system.asked()
+    eventually(lambda: False, 2 * slow_s)
+    job.go("held")
+    assert job.wait(BOUND_S) == 0
+    assert {name for seen in job.errors().values() for _, name in seen} == {"MPI_ERR_NO_SPACE"}, job.out
+    assert sorted(job.errors()) == [0, 1] and not whole(system), job.out
+
+
 def test_a_file_system_that_cannot_sync_folders_is_no_error_and_one_that_fails_is(job, system):
     system.faults("fsyncdir error=EINVAL")
     writes(job, system, strategy="sort", durability="disk")
