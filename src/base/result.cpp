@@ -62,8 +62,8 @@ const char* sentence(Code code) {
     case Code::not_found:
       return "no such file or directory";
     case Code::lost_agent:
-      return "the Millrace agent of this node has gone: bytes not yet in the file are lost; write the file "
-             "again";
+      return "the Millrace agent of this node has gone: bytes that are in neither the file nor a journal are "
+             "lost. Run millrace recover if a line names journals. Otherwise write the file again";
     case Code::lost_peer:
       return "another rank died before it closed the file, or the agent of another node cannot be "
              "reached: the last writes may be missing; write the file again";

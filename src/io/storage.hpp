@@ -45,6 +45,7 @@ struct Request {
   std::uint64_t length = 0;
   std::vector<iovec> data;
   std::uint64_t token = 0;  // the completion repeats it
+  bool last = false;  // of a close: the handle's own descriptor is closed, and only release() may follow
   std::function<Status()> act = {};
 };
 
@@ -72,8 +73,8 @@ class Storage {
   // open or at a write, they use the page cache.
   virtual Result<Handle> adopt(Fd file, bool direct) = 0;
   // Closes the file, and does not wait for the file system. The error of this close(2) is dropped, so a file
-  // with writes gets an Op::close first. The handle stays usable after Op::close. No request may be in flight
-  // on the handle.
+  // with writes gets an Op::close first. The handle stays usable after an Op::close that is not the last. No
+  // request may be in flight on the handle.
   virtual void release(Handle file) = 0;
 
   // The size that this machine knows, without waiting for requests in flight.

@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT / "tests/fault"), str(ROOT / "tests/faultfs"), str(ROOT / "tests")]
+from fault_system import system  # noqa: E402, F401  a fixture
 from launch import launch  # noqa: E402
 from victim import ERROR  # noqa: E402
 
@@ -30,7 +31,6 @@ LAUNCHERS = {
 }
 STRAY_BOUND_S = 20.0  # in which the agent has drained and left after the last rank
 _TICK_S = 0.02
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 def eventually(condition: Callable[[], object], bound_s: float) -> bool:
@@ -208,8 +208,10 @@ def _named_millrace(folder: str) -> set[str]:
 
 
 @pytest.fixture
-def new_job(tmp_path) -> Iterator[Callable[[str], Job]]:
+def new_job(request, tmp_path) -> Iterator[Callable[[str], Job]]:
     """Makes jobs; after the test nothing of theirs may be left."""
+    # Made first, so torn down last: a job that still holds the fault file system keeps it mounted.
+    faults = request.getfixturevalue("system") if "system" in request.fixturenames else None
     jobs: list[Job] = []
     shared_memory = _named_millrace("/dev/shm")
 
@@ -223,6 +225,8 @@ def new_job(tmp_path) -> Iterator[Callable[[str], Job]]:
 
     try:
         yield make
+        if faults is not None:
+            faults.end_faults()
         for job in jobs:
             job.expect_nothing_left()
         assert _named_millrace("/dev/shm") <= shared_memory

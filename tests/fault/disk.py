@@ -25,7 +25,7 @@ _MS_REC, _MS_PRIVATE = 1 << 14, 1 << 18
 
 
 @functools.cache
-def _keep_mounts_private() -> None:
+def keep_mounts_private() -> None:
     """From now on mounts are this process's and its children's alone: they go with it, even if it is killed."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(_CLONE_NEWNS) == 0:
@@ -42,7 +42,7 @@ def small_disk(folder: Path, mebibytes: int = 32, block: int = 4096) -> Iterator
     seen by this process alone."""
     if os.geteuid() != 0:
         pytest.skip("mounting a disk needs root")
-    _keep_mounts_private()
+    keep_mounts_private()
     image, place = folder / "image", folder / "disk"
     place.mkdir()
     with image.open("wb") as file:

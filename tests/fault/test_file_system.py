@@ -6,39 +6,13 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 
 import pytest
-from conftest import BUILD, ROOT, eventually
-from disk import _keep_mounts_private
+from conftest import BUILD, eventually
+from fault_system import BOUND_S, PIECE, PIECES, SILENT, SIZE, whole
 from victim import pattern
 
-sys.path.insert(0, str(ROOT / "tests/faultfs"))
-from faultfs import fault_fs  # noqa: E402
-
-BOUND_S = 60.0
-PIECE, PIECES = 1024, 256
-SIZE = 2 * PIECES * PIECE
 LATE = f"write late=ENOSPC after={SIZE // 2}"
-SILENT = "has not answered"
-
-
-@pytest.fixture
-def system(tmp_path):
-    _keep_mounts_private()
-    with fault_fs(tmp_path / "faultfs") as made:
-        yield made
-
-
-@pytest.fixture
-def job(system, job):
-    """Torn down before the file system: what still holds it would keep it mounted."""
-    return job
-
-
-def whole(system, name="data") -> bool:
-    path = system.folder / name
-    return path.exists() and path.read_bytes() == pattern(0, SIZE)
 
 
 def writes(job, system, *words, **settings) -> None:
@@ -56,6 +30,22 @@ def test_an_error_that_close_tells_is_the_error_of_MPI_File_close(job, system, s
     assert ("close", "MPI_ERR_NO_SPACE") in sum(job.errors().values(), []), job.out
     assert {call for seen in job.errors().values() for call, _ in seen} == {"close"}, job.out
     assert not whole(system) and "No space left on device" in job.err
+
+
+def test_an_error_that_is_told_once_is_not_lost_while_the_agent_closes_a_ranks_descriptor(job, system):
+    """That close takes long, and bytes are lost meanwhile. Only a close(2) with an owner may hear of it."""
+    slow_s = 1.0
+    system.faults(f"idle_flush delay={1000 * slow_s:.0f}", "write late=ENOSPC after=0")
+    within = f"{3000 * slow_s:.0f}ms"  # the agent writes after half of it
+    writes(job, system, "hold=write", strategy="sort", durability="disk", write_within=within)
+    job.at_stop()
+    agent = job.agent()
+    assert eventually(lambda: ("write", agent, "thread") in system.asked(), BOUND_S), system.asked()
+    eventually(lambda: False, 2 * slow_s)
+    job.go("held")
+    assert job.wait(BOUND_S) == 0
+    assert {name for seen in job.errors().values() for _, name in seen} == {"MPI_ERR_NO_SPACE"}, job.out
+    assert sorted(job.errors()) == [0, 1] and not whole(system), job.out
 
 
 def test_a_file_system_that_cannot_sync_folders_is_no_error_and_one_that_fails_is(job, system):

@@ -10,10 +10,10 @@
  * without a stop, after the first one was deleted: "second error ...". With late, rank 1 begins to write so
  * much later; with opens_late, it opens the file so much later.
  *
- * usage: victim FILE [piece=BYTES] [gap=BYTES] [pieces=N] [stop=I go=GO [term=1]] [hold=sync|close held=HELD]
- *                    [sync=1] [fatal=1] [late=MILLISECONDS] [opens_late=MILLISECONDS] [add=ADD]
- *                    [progress=PROGRESS pause=MICROSECONDS] [second=SECOND]
- *        victim FILE read=BYTES    only reads, and says whether what it finds is right */
+ * usage: victim FILE [piece=BYTES] [gap=BYTES] [pieces=N] [stop=I go=GO [term=1]] [hold=write|sync|close
+ * held=HELD] [sync=1] [fatal=1] [late=MILLISECONDS] [opens_late=MILLISECONDS] [add=ADD] [progress=PROGRESS
+ * pause=MICROSECONDS] [second=SECOND] victim FILE read=BYTES    only reads, and says whether what it finds is
+ * right */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <mpi.h>
@@ -128,6 +128,7 @@ static void write_file(const char* path, int argc, char** argv) {
   if (rank == 1) usleep((unsigned)atol(option(argc, argv, "late", "0")) * 1000);
   write_pieces(fh, pieces, argc, argv);
   const char* hold = option(argc, argv, "hold", "");
+  if (strcmp(hold, "write") == 0) wait_for(option(argc, argv, "held", "held"));
   if (option(argc, argv, "sync", NULL) != NULL) tell("sync", MPI_File_sync(fh));
   if (strcmp(hold, "sync") == 0) wait_for(option(argc, argv, "held", "held"));
   error = tell("close", MPI_File_close(&fh));

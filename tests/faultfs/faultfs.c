@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -284,10 +285,30 @@ static int do_statfs(const char* path, struct statvfs* about) {
   return failed != 0 ? failed : ended(fstatvfs(root, about));
 }
 
+/* Attributes of users are those of the folder's file. The kernel asks for others at each write. */
+static int user_attribute(const char* name) { return strncmp(name, "user.", 5) == 0; }
+
 static int do_getxattr(const char* path, const char* name, char* to, size_t bytes) {
-  (void)path, (void)name, (void)to, (void)bytes;
   const int failed = begin("getxattr");
-  return failed != 0 ? failed : -ENODATA;
+  if (failed != 0) return failed;
+  if (!user_attribute(name)) return -ENODATA;
+  const int file = openat(root, below(path), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return -errno;
+  const ssize_t size = fgetxattr(file, name, to, bytes);
+  const int result = size < 0 ? -errno : (int)size;
+  close(file);
+  return result;
+}
+
+static int do_setxattr(const char* path, const char* name, const char* from, size_t bytes, int flags) {
+  const int failed = begin("setxattr");
+  if (failed != 0) return failed;
+  if (!user_attribute(name)) return -EOPNOTSUPP;
+  const int file = openat(root, below(path), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return -errno;
+  const int result = ended(fsetxattr(file, name, from, bytes, flags));
+  close(file);
+  return result;
 }
 
 static void* start(struct fuse_conn_info* connection, struct fuse_config* config) {
@@ -318,7 +339,8 @@ static const struct fuse_operations operations = {.init = start,
                                                   .fsyncdir = do_fsyncdir,
                                                   .release = do_release,
                                                   .statfs = do_statfs,
-                                                  .getxattr = do_getxattr};
+                                                  .getxattr = do_getxattr,
+                                                  .setxattr = do_setxattr};
 
 int main(int argc, char** argv) {
   if (argc < 4) {

@@ -16,7 +16,9 @@ namespace millrace::agent {
 
 // Closes descriptors of one file that the agent got and does not need: a rank passes one at each
 // registration. close(2) may wait for the file system, so the storage closes them. It may also tell an error
-// of bytes that somebody wrote before, which then is the file's error. Not thread safe.
+// of bytes that somebody wrote before, which then is the file's error. Some file systems tell an error once.
+// So each descriptor is closed once, and syncs and closes of ranks are answered while none is on its way. Not
+// thread safe.
 class Closings {
  public:
   Closings(io::Storage& storage, std::uint32_t owner) : storage_(storage), owner_(owner) {}
@@ -26,7 +28,7 @@ class Closings {
     if (*local_) return;  // the destructor closes it
     const Result<io::Handle> handle = storage_.adopt(std::move(file), false);
     if (!handle) return;
-    io::Request request{io::Op::close, *handle, 0, 0, {}, std::uint64_t{owner_} << 32 | next_};
+    io::Request request{io::Op::close, *handle, 0, 0, {}, std::uint64_t{owner_} << 32 | next_, true};
     closing_.emplace(next_++, *handle);
     storage_.submit(std::move(request));
   }

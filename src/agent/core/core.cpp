@@ -205,7 +205,10 @@ bool Core::advance(std::uint64_t now_ns) {
   core.spoke.clear();
   bool moved = core.take_completions(now_ns - before_ns);
   core.answers.clear();
-  core.files.each_lane([&](OpenFile&, Lane& lane) { moved |= lane.requests.advance(now_ns, core.answers); });
+  core.files.each_lane([&](OpenFile& file, Lane& lane) {
+    lane.requests.hold_back(!file.closings->quiet());
+    moved |= lane.requests.advance(now_ns, core.answers);
+  });
   moved |= core.advance_ledgers();
   for (const Reply& reply : core.answers) core.answer(reply);
   core.expire();

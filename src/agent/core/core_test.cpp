@@ -309,6 +309,20 @@ TEST_F(Core, an_error_that_the_close_of_a_ranks_descriptor_tells_is_the_files) {
   EXPECT_EQ(rig->storage.handles(), 1u);
 }
 
+TEST_F(Core, an_answer_waits_for_the_close_of_a_ranks_descriptor) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    start({.seed = seed, .max_delay_polls = 300, .faults = {{io::Op::close, 1, 0, EIO}}});
+    const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, seed % 2 == 0));
+    rig->open(1, file, tiny(Strategy::automatic, seed % 2 == 0));
+    for (const SenderId rank : {0, 1}) rig->core.close(rank, slot, 1, {});
+    for (const SenderId rank : {0, 1}) {
+      ASSERT_LT(steps_until(rank, 1), 4000) << "seed " << seed;
+      EXPECT_EQ(rig->reply(rank, 1).code(), Code::io) << "seed " << seed;
+    }
+    settle();
+  }
+}
+
 TEST_F(Core, a_file_that_is_refused_for_want_of_memory_takes_none_of_the_others) {
   start();
   transport::Register registration{};

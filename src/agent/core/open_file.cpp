@@ -186,7 +186,8 @@ void OpenFile::join(Shared& shared, const Fd& target, const transport::Register&
 }
 
 bool OpenFile::secured() const {
-  return std::ranges::all_of(lanes, [](const auto& lane) { return lane->pipeline->secured(); });
+  return closings->quiet() &&
+         std::ranges::all_of(lanes, [](const auto& lane) { return lane->pipeline->secured(); });
 }
 
 bool OpenFile::answers_from_ledger() const {

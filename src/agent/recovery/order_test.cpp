@@ -8,6 +8,7 @@
 #include <chrono>
 #include <thread>
 
+#include "agent/recovery/recovery_target.hpp"
 #include "agent/recovery/testing/recovery_rig.hpp"
 
 namespace millrace::agent {
@@ -210,6 +211,14 @@ TEST_F(Order, ADeviceNumberIsNoIdentity) {
   put("a", {{0, "old"}}, who);
   EXPECT_EQ(run().status, 0);
   EXPECT_EQ(content().substr(0, 3), "old");
+}
+
+TEST(SameTarget, AMarkOutlastsANumber) {
+  EXPECT_EQ(same_target({1, 2, 0, 0, 50}, {9, 3, 0, 0, 50}), Sameness::same);
+  EXPECT_EQ(same_target({1, 2, 0, 0, 50}, {9, 3, 0, 0, 51}), Sameness::other);
+  EXPECT_EQ(same_target({1, 2, 0, 0, unmarked}, {9, 3, 0, 0, unmarked}), Sameness::other);
+  EXPECT_EQ(same_target({1, 2, 30, 0, 50}, {9, 3, 31, 0, 50}), Sameness::other);
+  EXPECT_EQ(same_target({1, 2}, {9, 3}), Sameness::other);
 }
 
 TEST_F(Order, ARenamedFileIsFoundInItsFolder) {

@@ -159,7 +159,7 @@ std::vector<Recovery::Journals> Recovery::by_target(const std::vector<std::strin
 
 bool Recovery::is_asked_for(const Journals& journals, const Result<FileIdentity>& target) const {
   if (options_.target.empty()) return true;
-  return target && journals.legible && same_file(journals.target, *target) != Sameness::other;
+  return target && journals.legible && same_target(journals.target, *target) != Sameness::other;
 }
 
 int Recovery::run() {

@@ -186,6 +186,8 @@ bool Requests::step_drain(std::uint64_t now_ns, std::vector<Reply>& replies) {
   bool any = false;
   for (auto& [id, waiter] : waiters_) {
     if (waiter.step != Step::drain || waiter.departures > 0) continue;
+    const bool ends = waiter.kind == Kind::sync || waiter.kind == Kind::close;
+    if (held_ && ends && !wants_settling(waiter)) continue;
     any = true;
     counters_.drain_ns += now_ns - waiter.since_ns;
     waiter.since_ns = now_ns;
@@ -237,9 +239,11 @@ bool Requests::step_read(std::vector<Reply>& replies) {
 bool Requests::step_settle(std::uint64_t now_ns, std::vector<Reply>& replies) {
   bool any = false;
   const std::vector<sink::Ticket> settled = pipeline_.settlements().take();
-  if (settle_ticket_ != 0 && std::ranges::find(settled, settle_ticket_) != settled.end()) {
+  settle_over_ |= settle_ticket_ != 0 && std::ranges::find(settled, settle_ticket_) != settled.end();
+  if (settle_over_ && !held_) {
     any = true;
     settle_ticket_ = 0;
+    settle_over_ = false;
     if (settle_covers_.empty()) settled_ = true;  // it came from settle_after_last()
     for (const WaiterId id : settle_covers_) {
       const auto found = waiters_.find(id);

@@ -78,6 +78,9 @@ class Requests {
   // True until the last settle_all() has ended; then its records are stable, or error() has the reason.
   bool settles_all() const;
   void abandon(SenderId sender);
+  // While `held`, syncs and closes are not answered: a close(2) that somebody else makes may tell an error of
+  // bytes that they concern.
+  void hold_back(bool held) { held_ = held; }
 
   // True if anything moved. Appends answers.
   bool advance(std::uint64_t now_ns, std::vector<Reply>& replies);
@@ -132,10 +135,12 @@ class Requests {
   std::map<WaiterId, Waiter> waiters_;  // in the order of their arrival
   WaiterId next_waiter_ = 1;
   sink::Ticket settle_ticket_ = 0;       // of the settling under way; 0: none
+  bool settle_over_ = false;             // the settling has ended, and its answers are held back
   std::vector<WaiterId> settle_covers_;  // the requests that this settling answers
   bool settled_ = false;                 // all bytes of gone members have departed, and are durable if needed
   bool passed_close_ = false;            // the next agent has been asked to close
   bool withdrawn_ = false;               // the only group has withdrawn: the next agent need not know
+  bool held_ = false;                    // see hold_back()
   bool merging_ = false;                 // requests wait for agents only, and chunks leave meanwhile
   RequestCounters counters_;
   transport::ClientCounters clients_{};

@@ -57,12 +57,12 @@ bool LazyFile::give_up_direct() {
   return cache_.compare_exchange_strong(blocks, Cache::used) || blocks == Cache::used;
 }
 
-Status LazyFile::tell() const {
+Status LazyFile::tell(bool last) {
   Status first;
-  for (const Fd* one : {&file_, &again_}) {
+  for (Fd* one : {&file_, &again_}) {
     if (one == &again_ && (!ready() || !one->valid())) continue;
-    Result<Fd> second = duplicate(*one);
-    const Status told = second ? second->close() : second.status();
+    Result<Fd> closed = last ? Result<Fd>(std::move(*one)) : duplicate(*one);
+    const Status told = closed ? closed->close() : closed.status();
     if (first.ok()) first = told;
   }
   return first;

@@ -43,8 +43,9 @@ class LazyFile {
   bool give_up_direct();
 
   // Op::close: closes a second descriptor of each open of the file, because every close(2) tells errors of
-  // earlier writes. The file stays open.
-  Status tell() const;
+  // earlier writes. The file stays open. `last`: closes the file itself. A further close(2) might drop an
+  // error of a write that another descriptor made meanwhile.
+  Status tell(bool last);
   // Closes the file.
   void close();
 
