@@ -74,7 +74,7 @@ std::vector<std::byte> Cluster::recovered() {
   for (std::size_t left = order.size(); left > 1; --left)
     std::swap(order[left - 1], order[timeline_.below(left)]);
   for (const std::uint32_t n : order) {
-    const auto [status, said] = recover(disk_, folder_.path() + "/" + std::to_string(n));
+    const auto [status, said] = recover(disk_, folder_.path() + "/" + std::to_string(n), timeline_.now_ns());
     const bool of_another = anew_ && said.find("is not the file of this journal") != std::string::npos;
     const bool newer = stranger && said.find("was changed after the end of its agent") != std::string::npos;
     // A rank of the run could not bring a dead agent's ledger to the file, because the disk failed, and
