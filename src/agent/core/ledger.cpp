@@ -51,8 +51,9 @@ void Ledger::create() {
   call(Act::create, [made = made_, directory = directory_, target = target_]() -> Status {
     if (target.path.empty() || target.path.size() > journal::path_max) return Code::unsupported;
     Result<io::Owned> owned = io::create_owned(directory, journal::suffix_of(target.target.inode));
-    if (owned) *made = *std::move(owned);
-    return owned.status();
+    if (!owned) return owned.status();
+    *made = *std::move(owned);
+    return {};
   });
 }
 
