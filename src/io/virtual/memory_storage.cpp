@@ -80,6 +80,10 @@ struct MemoryStorage::Image {
   std::uint64_t next_sequence = 1;
   std::uint64_t changes = 1;  // the file's time: the number of writes so far
   FileState state() const { return {contents.size(), changes, changes}; }
+  void resize(std::uint64_t bytes) {
+    contents.resize(bytes);
+    for (Extent& extent : dirty) extent = intersection(extent, {0, bytes});
+  }
 };
 
 struct MemoryStorage::Adopted {
@@ -334,12 +338,6 @@ void MemoryStorage::finish_sync(Active& active) {
   }
 }
 
-void MemoryStorage::resize(Image& image, std::uint64_t bytes) {
-  image.contents.resize(bytes);
-  std::erase_if(image.dirty, [bytes](const Extent& dirty) { return dirty.begin >= bytes; });
-  for (Extent& dirty : image.dirty) dirty.end = std::min(dirty.end, bytes);
-}
-
 bool MemoryStorage::step(Active& active) {
   if (active.bad) return true;
   if (active.delay > 0) {
@@ -351,21 +349,20 @@ bool MemoryStorage::step(Active& active) {
       return step_write(active);
     case Op::read:
       step_read(active);
-      return true;
+      break;
     case Op::datasync:
       finish_sync(active);
-      return true;
-    case Op::look:
-      return true;
+      break;
     case Op::writeback:
       active.error = 0;  // a hint never fails
-      return true;
+      break;
     case Op::resize:
-      if (active.error == 0) resize(image_of(active), active.request.length);
-      return true;
+      if (active.error == 0) image_of(active).resize(active.request.length);
+      break;
+    case Op::look:
     case Op::close:
     case Op::call:
-      return true;
+      break;
   }
   return true;
 }

@@ -120,7 +120,6 @@ class MemoryStorage final : public Storage {
   Image& image_of(const Active& request);
   void check_misuse(Active& request);
   bool step(Active& request);
-  static void resize(Image& image, std::uint64_t bytes);
   bool step_write(Active& request);
   void step_read(Active& request);
   void finish_sync(Active& request);
