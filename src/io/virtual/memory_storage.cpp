@@ -226,10 +226,7 @@ void MemoryStorage::submit(Request request) {
   const std::uint64_t number = ++submitted_[static_cast<std::size_t>(asked.op)];
   active->delay = static_cast<std::uint32_t>(below(std::uint64_t{options_.max_delay_polls} + 1));
   active->bytes = total(asked.data);
-  if (asked.op == Op::call) {
-    held_.push_back(std::move(active));
-    return;
-  }
+  if (asked.op == Op::call) return held_.push_back(std::move(active));
   if (asked.file >= adopted_.size() || !adopted_[asked.file]) {
     misuse_.bad_handles += 1;
     active->bad = true;
