@@ -51,7 +51,6 @@ DROPPED_RESULTS = {
     "src/io/posix/owned.cpp": "a log that was removed: its folder may be gone",
     "src/journal/folder.cpp": "a mark on a log that nobody can recover",
     "src/journal/log.cpp": "the state in a log is a hint",
-    "src/agent/core/ledger.cpp": "a log whose records are in the file",
     "src/agent/recovery/group.cpp": "a log without records, or one that repeats another's",
     "src/client/file.hpp": "withdraw(): no rank has written to the file",
     "src/client/opened_file.hpp": "the destructor: the front has closed the file",

@@ -206,8 +206,7 @@ bool Core::advance(std::uint64_t now_ns) {
   bool moved = core.take_completions(now_ns - before_ns);
   core.answers.clear();
   core.files.each_lane([&](OpenFile& file, Lane& lane) {
-    lane.requests.hold_back(!file.closings->quiet());
-    moved |= lane.requests.advance(now_ns, core.answers);
+    moved |= lane.requests.advance(now_ns, !file.closings->quiet(), core.answers);
   });
   moved |= core.advance_ledgers();
   for (const Reply& reply : core.answers) core.answer(reply);

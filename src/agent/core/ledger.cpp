@@ -25,7 +25,7 @@ Ledger::Ledger(io::Storage& storage, std::uint32_t& next_owner, std::string dire
 Ledger::~Ledger() {
   if (watched_) storage_.release(*watched_);
   log_.reset();
-  if (file_.valid() && !promised_) (void)io::remove_owned(path_);  // the target has failed
+  if (file_.file.valid() && !promised_) (void)io::remove_owned(file_.path);  // the target has failed
 }
 
 void Ledger::submit(Act act, io::Request request) {
@@ -59,12 +59,10 @@ void Ledger::create() {
 
 // The file is there, or cannot be created.
 void Ledger::begin(Status made) {
-  file_ = std::move(made_->file);
-  path_ = std::move(made_->path);
-  made_.reset();
+  file_ = std::move(*std::exchange(made_, nullptr));
   if (given_up_) return remove();
   if (made.ok()) {
-    Result<Fd> own = io::duplicate(file_);
+    Result<Fd> own = io::duplicate(file_.file);
     made = own ? log_->open(*std::move(own)) : own.status();
   }
   if (made.ok()) return secure_name();
@@ -74,17 +72,18 @@ void Ledger::begin(Status made) {
 
 // Before the name is on the disk, no record in the file is safe.
 void Ledger::secure_name() {
-  if (!promised_ || !file_.valid()) return;
-  call(Act::secure_name, [path = path_] { return io::sync_name(path); });
+  if (!promised_ || !file_.file.valid()) return;
+  call(Act::secure_name, [path = file_.path] { return io::sync_name(path); });
 }
 
 // The lock stays until the name has gone: others recover a log that nobody locks. If the name came back after
 // a crash, recovery would overwrite newer bytes.
 void Ledger::remove() {
-  if (!file_.valid()) return;
-  call(Act::remove, [path = path_, durably = promised_, locked = std::make_shared<Fd>(std::move(file_))] {
-    return durably ? io::remove_durably(path) : io::remove_owned(path);
-  });
+  if (!file_.file.valid()) return;
+  call(Act::remove,
+       [path = file_.path, durably = promised_, locked = std::make_shared<Fd>(std::move(file_.file))] {
+         return durably ? io::remove_durably(path) : io::remove_owned(path);
+       });
 }
 
 void Ledger::fail(Status status) {
@@ -142,16 +141,15 @@ void Ledger::show_life(bool progress) {
 void Ledger::note_writers(journal::Writers may_write) {
   if (log_ == nullptr) return;
   if (may_write == journal::Writers::nobody) {
-    if (writers_ == may_write || looking_ || !watched_) return;
-    looking_ = true;
-    touched_ = false;
+    if (writers_ == may_write || look_ != Look::none || !watched_) return;
+    look_ = Look::asked;
     io::Request look;
     look.op = io::Op::look;
     look.file = *watched_;
     submit(Act::look, std::move(look));
     return;
   }
-  touched_ = true;
+  if (look_ == Look::asked) look_ = Look::outdated;  // something may have written since the look began
   if (std::exchange(writers_, may_write) != may_write) log_->note(writers_, left_);
 }
 
@@ -179,9 +177,9 @@ void Ledger::complete(Act act, const io::Completion& completion) {
     case Act::remove:
       return;
     case Act::look:
-      looking_ = false;
       if (!completion.status.ok()) storage_.release(*std::exchange(watched_, completion.status));
-      if (!completion.status.ok() || touched_ || log_ == nullptr) return;
+      if (std::exchange(look_, Look::none) == Look::outdated || !completion.status.ok() || log_ == nullptr)
+        return;
       writers_ = journal::Writers::nobody;
       left_ = completion.state;
       log_->note(writers_, left_);

@@ -78,10 +78,10 @@ class Ledger {
 
   // A completion of the storage; ignored if it is for another owner.
   void complete(const io::Completion& completion);
-  bool quiet() const { return calls_ == 0 && !looking_ && (log_ == nullptr || !log_->in_flight()); }
+  bool quiet() const { return calls_ == 0 && look_ == Look::none && (log_ == nullptr || !log_->in_flight()); }
 
   const std::string& problem() const { return problem_; }
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_.path; }
 
  private:
   // What its requests do that are not the log's.
@@ -101,16 +101,14 @@ class Ledger {
   journal::Identity target_;
   std::unique_ptr<journal::Log> log_;
   std::shared_ptr<io::Owned> made_;             // what the storage creates
-  Fd file_;                                     // has the lock; not valid: not yet created
+  io::Owned file_ = {};                         // has the lock; not valid: not yet created
   std::uint32_t calls_ = 0;                     // with the storage
   bool named_ = false;                          // the file's name is on the disk
   Result<io::Handle> watched_ = Code::invalid;  // the target
   std::uint32_t own_number_;                    // owner number of the requests that are not the log's
-  bool looking_ = false;
-  bool touched_ = false;  // something may have written since the look began
+  enum class Look : std::uint8_t { none, asked, outdated } look_ = Look::none;  // at the target
   journal::Writers writers_ = journal::Writers::owner;
   FileState left_;
-  std::string path_;
   std::uint64_t base_ = 0;      // records of earlier files
   std::uint64_t appended_ = 0;  // records of this file up to the last data record
   bool failing_ = false;

@@ -323,21 +323,26 @@ void Requests::give_up_reading() {
   pipeline_.settlements().forget_fetched();
 }
 
+namespace {
+
 // An agent is lost if it has not come by this time and no member has the file open. Most of the time counts
 // from the open, not from the last close: agents wait for each other, and their bounds would add up.
-std::uint64_t Requests::awaits_until_ns() const {
-  return std::max(begun_ns_ + transport::await_ns, used_ns_ + transport::await_closes_ns);
+std::uint64_t awaits_until_ns(std::uint64_t begun_ns, std::uint64_t used_ns) {
+  return std::max(begun_ns + transport::await_ns, used_ns + transport::await_closes_ns);
 }
+
+}  // namespace
 
 void Requests::give_up_awaiting(std::uint64_t now_ns) {
   if (begun_ns_ == 0) begun_ns_ = now_ns;
   if (!nobody()) used_ns_ = now_ns;
-  const bool late = nobody() && now_ns >= awaits_until_ns();
+  const bool late = nobody() && now_ns >= awaits_until_ns(begun_ns_, used_ns_);
   const bool in_vain = pipeline_.carries() && !pipeline_.error().ok();  // its records could not be passed on
   if (late || in_vain) members_.give_up_awaiting();
 }
 
-bool Requests::advance(std::uint64_t now_ns, std::vector<Reply>& replies) {
+bool Requests::advance(std::uint64_t now_ns, bool held, std::vector<Reply>& replies) {
+  held_ = held;
   give_up_awaiting(now_ns);
   bool any = step_gather(now_ns);
   any |= step_sweep();
@@ -361,7 +366,7 @@ Phases Requests::phases() const {
 }
 
 std::uint64_t Requests::next_deadline_ns() const {
-  std::uint64_t next = nobody() && members_.awaited() > 0 ? awaits_until_ns() : UINT64_MAX;
+  std::uint64_t next = nobody() && members_.awaited() > 0 ? awaits_until_ns(begun_ns_, used_ns_) : UINT64_MAX;
   for (const auto& [id, waiter] : waiters_) {
     if (waiter.start_ns == 0) return 0;
     if (waiter.step == Step::gather) next = std::min(next, gathering_.until_ns(waiter));

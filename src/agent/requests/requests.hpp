@@ -78,12 +78,11 @@ class Requests {
   // True until the last settle_all() has ended; then its records are stable, or error() has the reason.
   bool settles_all() const;
   void abandon(SenderId sender);
-  // While `held`, syncs and closes are not answered: a close(2) that somebody else makes may tell an error of
-  // bytes that they concern.
-  void hold_back(bool held) { held_ = held; }
 
   // True if anything moved. Appends answers.
-  bool advance(std::uint64_t now_ns, std::vector<Reply>& replies);
+  // `held`: syncs and closes are not answered now, because a close(2) that somebody else makes may tell an
+  // error of bytes that they concern.
+  bool advance(std::uint64_t now_ns, bool held, std::vector<Reply>& replies);
   std::uint64_t next_deadline_ns() const;
 
   Members& members() { return members_; }
@@ -108,7 +107,6 @@ class Requests {
   };
 
   bool nobody() const { return members_.empty() && waiters_.empty(); }
-  std::uint64_t awaits_until_ns() const;
   void give_up_awaiting(std::uint64_t now_ns);
   Waiter& add(transport::Kind kind, SenderId sender, std::uint32_t request, Step step);
   void drain(WaiterId id, Waiter& waiter);
@@ -142,7 +140,7 @@ class Requests {
   bool settled_ = false;                 // all bytes of gone members have departed, and are durable if needed
   bool passed_close_ = false;            // the next agent has been asked to close
   bool withdrawn_ = false;               // the only group has withdrawn: the next agent need not know
-  bool held_ = false;                    // see hold_back()
+  bool held_ = false;                    // see advance()
   bool merging_ = false;                 // requests wait for agents only, and chunks leave meanwhile
   RequestCounters counters_;
   transport::ClientCounters clients_{};
