@@ -50,7 +50,7 @@ test-long: build  ## thousands of random cases, hours of patience not needed
 	$(CTEST) --test-dir build -L long
 	TIDY_BATCH=1 $(MAKE) lint BOOTSTRAP=no
 
-test-filesystems: build  ## NFS between guests of user-mode Linux, btrfs, XFS, overlayfs (root; an hour)
+test-filesystems: build  ## NFS between guests of user-mode Linux, btrfs, XFS, overlayfs (root)
 	$(CTEST) --test-dir build -L filesystems
 
 test-asan: bootstrap  ## unit tests under address and undefined-behaviour sanitizers

@@ -46,7 +46,7 @@ struct Request {
   std::vector<iovec> data;
   std::uint64_t token = 0;  // the completion repeats it
   bool last = false;  // of a close: the handle's own descriptor is closed, and only release() may follow
-  std::function<Status()> act = {};
+  std::function<Status()> act = {};  // of a call
 };
 
 struct Completion {

@@ -66,7 +66,7 @@ def sample(nodes, options, flooded: bool) -> tuple[float, int]:
         go.touch()
         assert job.wait(600) == 0 and job.errors() == {}, job.told
         taken = time.monotonic() - begin
-        connected = sum(int(one.communicate(timeout=60)[0].split()[1]) for one in running)
+        connected = sum(int(one.communicate(timeout=60)[0].split()[-1]) for one in running)
     (job.folder / "data").unlink()
     job.expect_nothing_left()
     return taken, connected

@@ -59,8 +59,7 @@ static void* read_in_thread(void* comm) {
 static void in_threads(void) {
   MPI_Comm comms[2];
   pthread_t other;
-  /* ROMIO prepares itself at its first open, and two threads that come there at once find it half prepared.
-   */
+  /* ROMIO prepares itself at its first open. Two threads that come there at once find it half prepared. */
   MPI_File none = MPI_FILE_NULL;
   if (MPI_File_open(MPI_COMM_SELF, "/nowhere/none", MPI_MODE_RDONLY, MPI_INFO_NULL, &none) == MPI_SUCCESS)
     fail("open of nothing");

@@ -187,24 +187,7 @@ def test_files_of_local_disks_with_equal_numbers_are_several_files(nodes, mpi):
             assert done.returncode == 0, done.stderr
             # Only one process creates a file; the MPI libraries' others expect to find it.
             assert nodes.cluster.run(node, "touch", place / "file").returncode == 0
-        words = [
-            "-a",
-            "MPIIO",
-            "-w",
-            "-k",
-            "-E",
-            "--no-warm",
-            "-t",
-            1000,
-            "-b",
-            1000,
-            "-s",
-            50,
-            "-i",
-            1,
-            "-o",
-            place / "file",
-        ]
+        words = [*"-a MPIIO -w -k -E --no-warm -t 1000 -b 1000 -s 50 -i 1 -o".split(), place / "file"]
 
         def bytes_of_each():
             return [nodes.cluster.run(node, "od", "-An", "-v", "-tx1", place / "file").stdout for node in each]

@@ -39,7 +39,7 @@ def flood(nodes, agents):
         for one in running:
             assert one.stdout.readline() == "begun\n"
         yield counts
-        counts += [int(one.communicate(timeout=60)[0].split()[1]) for one in running]
+        counts += [int(one.communicate(timeout=60)[0].split()[-1]) for one in running]
     finally:
         for one in running:
             one.stdin.close()

@@ -238,3 +238,11 @@ def new_job(request, tmp_path) -> Iterator[Callable[[str], Job]]:
 @pytest.fixture(params=["mpich", "ompi"])
 def job(request, new_job) -> Job:
     return new_job(request.param)
+
+
+@pytest.fixture
+def crashed(job):
+    """A job whose journals go with the test."""
+    yield job
+    for folder in job.temporary.glob("millrace-*"):
+        shutil.rmtree(folder)

@@ -53,8 +53,10 @@ def flood(name, floods=2):
     try:
         for one in running:
             assert one.stdout.readline() == "begun\n"
+        for one in running:  # however busy the machine is
+            assert one.stdout.readline() == "floods\n"
         yield counts
-        counts += [int(one.communicate(timeout=60)[0].split()[1]) for one in running]
+        counts += [int(one.communicate(timeout=60)[0].split()[-1]) for one in running]
     finally:
         for one in running:
             one.kill()
@@ -70,7 +72,7 @@ def test_a_flood_of_another_user_changes_nothing_and_holds_no_agent(job, tmp_pat
         assert descriptors(agent) < before + 150
         expect_all_is_well(job, path)
         assert eventually(lambda: has_gone(agent), 20), "the flood keeps the agent alive"
-    assert sum(counts) > 1000, counts
+    assert min(counts) > 500, counts
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
@@ -85,7 +87,7 @@ def test_ranks_find_their_agent_in_a_flood(job, tmp_path):
         path, _, again = begin(job, tmp_path)
         assert again == name
         expect_all_is_well(job, path)
-    assert sum(counts) > 1000, counts
+    assert min(counts) > 500, counts
 
 
 def test_processes_of_the_same_user_that_say_nothing_hold_no_agent(job, tmp_path):

@@ -4,7 +4,6 @@
 file."""
 
 import os
-import shutil
 import subprocess
 
 import pytest
@@ -15,14 +14,6 @@ from test_ledger import BOUND_S, kill, ledgers, millrace, recover
 SLOW_DISK = BUILD / "bin/bench/slow-disk"
 OTHER = bytes(range(7, 107)) * 5000
 TRIES = 2000
-
-
-@pytest.fixture
-def crashed(job):
-    """A job whose journals go with the test."""
-    yield job
-    for folder in job.temporary.glob("millrace-*"):
-        shutil.rmtree(folder)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 
@@ -18,14 +17,6 @@ PIECE = 1024
 PIECES = 256  # of each rank
 WHOLE = 2 * PIECE * PIECES
 NEWER = bytes(range(3, 203)) * 3000
-
-
-@pytest.fixture
-def crashed(job):
-    """A job whose journals go with the test."""
-    yield job
-    for folder in job.temporary.glob("millrace-*"):
-        shutil.rmtree(folder)
 
 
 def kept(job):

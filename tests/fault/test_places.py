@@ -3,7 +3,6 @@
 """Where journals live: on a disk, by machine, and never in silence: ADR 28."""
 
 import os
-import shutil
 import subprocess
 
 import pytest
@@ -13,14 +12,6 @@ from test_order import WHOLE, leave
 from victim import pattern
 
 MILLRACE = BUILD / "bin/millrace"
-
-
-@pytest.fixture
-def crashed(job):
-    """A job whose journals go with the test."""
-    yield job
-    for folder in job.temporary.glob("millrace-*"):
-        shutil.rmtree(folder)
 
 
 def sh(script, **more):

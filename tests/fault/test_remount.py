@@ -4,9 +4,7 @@
 remembered of them."""
 
 import os
-import shutil
 
-import pytest
 from conftest import BUILD, eventually
 from fault_system import BOUND_S, PIECE
 from test_ledger import kill, recover
@@ -14,14 +12,6 @@ from test_order import WHOLE, kept, leave
 from victim import pattern
 
 NO_MARKS = "setxattr error=EOPNOTSUPP"
-
-
-@pytest.fixture
-def crashed(job):
-    """A job whose journals go with the test."""
-    yield job
-    for folder in job.temporary.glob("millrace-*"):
-        shutil.rmtree(folder)
 
 
 def remount(system, *options: str) -> None:

@@ -10,10 +10,11 @@
  * without a stop, after the first one was deleted: "second error ...". With late, rank 1 begins to write so
  * much later; with opens_late, it opens the file so much later.
  *
- * usage: victim FILE [piece=BYTES] [gap=BYTES] [pieces=N] [stop=I go=GO [term=1]] [hold=write|sync|close
- * held=HELD] [sync=1] [fatal=1] [late=MILLISECONDS] [opens_late=MILLISECONDS] [add=ADD] [progress=PROGRESS
- * pause=MICROSECONDS] [second=SECOND] victim FILE read=BYTES    only reads, and says whether what it finds is
- * right */
+ * usage: victim FILE [piece=BYTES] [gap=BYTES] [pieces=N] [stop=I go=GO [term=1]]
+ *                    [hold=write|sync|close held=HELD] [sync=1] [fatal=1] [late=MILLISECONDS]
+ *                    [opens_late=MILLISECONDS] [add=ADD] [progress=PROGRESS pause=MICROSECONDS]
+ *                    [second=SECOND]
+ *        victim FILE read=BYTES    only reads, and says whether what it finds is right */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <mpi.h>

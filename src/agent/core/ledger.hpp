@@ -84,7 +84,7 @@ class Ledger {
   const std::string& path() const { return file_.path; }
 
  private:
-  // What its requests do that are not the log's.
+  // The ledger's own requests; the log has others.
   enum class Act : std::uint32_t { look, create, secure_name, remove };
   void submit(Act act, io::Request request);
   void call(Act act, std::function<Status()> what);
@@ -105,7 +105,7 @@ class Ledger {
   std::uint32_t calls_ = 0;                     // with the storage
   bool named_ = false;                          // the file's name is on the disk
   Result<io::Handle> watched_ = Code::invalid;  // the target
-  std::uint32_t own_number_;                    // owner number of the requests that are not the log's
+  std::uint32_t own_number_;                    // owner number of the ledger's own requests
   enum class Look : std::uint8_t { none, asked, outdated } look_ = Look::none;  // at the target
   journal::Writers writers_ = journal::Writers::owner;
   FileState left_;

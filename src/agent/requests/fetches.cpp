@@ -113,9 +113,13 @@ bool Fetches::arrive(FilePipeline& pipeline) {
   if (!now->answered || more || !writes_.empty()) return moved;
   if (now->status.ok() && !now->sized) now->status = Code::corrupt;
   if (now->status.ok() && !std::exchange(now->resized, true)) {
-    writes_.push_back(std::make_shared<Piece>());
-    submit(io::Op::resize, writes_.back(), now->file_bytes);
-    return true;
+    const Result<std::uint64_t> size = storage_.size(file_);
+    now->status = size.status();
+    if (size.ok() && *size != now->file_bytes) {
+      writes_.push_back(std::make_shared<Piece>());
+      submit(io::Op::resize, writes_.back(), now->file_bytes);
+      return true;
+    }
   }
   end_arrival(*now);
   return true;

@@ -94,7 +94,7 @@ class Fetches {
     bool gone = false;  // its sender has gone
     Status status = {};
     bool sized = false;    // file_bytes is known
-    bool resized = false;  // the file has them, or a request for that is with the storage
+    bool resized = false;  // the file has this size, or the storage has a request for it
     std::uint64_t file_bytes = 0;
 
     sink::Ticket ticket = 0;  // arriving: of the question to the next agent

@@ -213,7 +213,7 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
           " was not opened: with target=first, durability node and strategy journal are not possible if the "
           "ranks are on several nodes, because the other nodes cannot recover their journals; choose "
           "durability disk and strategy sort");
-    (void)all_of(comm, true);  // a rank may end the job, and the line with it
+    (void)all_of(comm, true);  // otherwise another rank could end the job before the line is out
     result = refuse_open(MPI_ERR_UNSUPPORTED_OPERATION);
   } else if (access == MPI_MODE_RDONLY && all.there == 0) {
     result = refuse_open(MPI_ERR_NO_SUCH_FILE);

@@ -21,8 +21,6 @@ class DevicesStorage final : public Storage {
   using Make = std::function<Result<std::unique_ptr<Storage>>()>;
   // More devices than this share the existing storages.
   static constexpr std::size_t most_devices = 16;
-  // Calls count as a device of their own: nobody knows for which file systems they wait.
-  static constexpr dev_t calls = ~dev_t{0};
 
   // Makes the first storage at once. Fails if this is not possible.
   static Result<std::unique_ptr<DevicesStorage>> create(Make make);
@@ -54,6 +52,9 @@ class DevicesStorage final : public Storage {
     Storage* storage;
     Handle handle;
   };
+  // Calls count as a device of their own: nobody knows for which file systems they wait.
+  static constexpr dev_t calls = ~dev_t{0};
+
   explicit DevicesStorage(Make make) : make_(std::move(make)) {}
   Status add();
   Storage& storage_of(dev_t device);
