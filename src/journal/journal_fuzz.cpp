@@ -23,7 +23,6 @@ void repair(std::vector<std::byte>& bytes) {
   std::memcpy(header.magic, magic, sizeof magic);
   header.version = version;
   header.kind = static_cast<Kind>(1 + static_cast<unsigned>(header.kind) % 3);
-  header.reserved = header.reserved2 = 0;
   header.path_length %= path_max;
   header.checksum = header_checksum(header);
   std::memcpy(bytes.data(), &header, sizeof header);
