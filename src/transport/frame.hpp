@@ -63,6 +63,8 @@ constexpr bool travels_on_links(Kind kind) { return kind != Kind::pad && kind <=
 // If no rank or agent has the file open any more, an agent still waits until this time after the open for
 // agents that have not connected.
 inline constexpr std::uint64_t await_ns = 60'000'000'000;
+// ... and at least so long after the last close, because an agent may connect only at the close of its ranks.
+inline constexpr std::uint64_t await_closes_ns = 10'000'000'000;
 
 // The bounds of one fetch.
 inline constexpr std::uint64_t fetch_max_bytes = std::uint64_t{4} << 20;

@@ -319,11 +319,16 @@ void Requests::give_up_reading() {
   pipeline_.settlements().forget_fetched();
 }
 
-// An agent is lost if it has not come `await_ns` after the open and no member has the file open. The time
-// counts from the open, not from the last close: agents wait for each other, and their bounds would add up.
+// An agent is lost if it has not come by this time and no member has the file open. Most of the time counts
+// from the open, not from the last close: agents wait for each other, and their bounds would add up.
+std::uint64_t Requests::awaits_until_ns() const {
+  return std::max(begun_ns_ + transport::await_ns, used_ns_ + transport::await_closes_ns);
+}
+
 void Requests::give_up_awaiting(std::uint64_t now_ns) {
   if (begun_ns_ == 0) begun_ns_ = now_ns;
-  const bool late = nobody() && now_ns - begun_ns_ >= transport::await_ns;
+  if (!nobody()) used_ns_ = now_ns;
+  const bool late = nobody() && now_ns >= awaits_until_ns();
   const bool in_vain = pipeline_.carries() && !pipeline_.error().ok();  // its records could not be passed on
   if (late || in_vain) members_.give_up_awaiting();
 }
@@ -352,7 +357,7 @@ Phases Requests::phases() const {
 }
 
 std::uint64_t Requests::next_deadline_ns() const {
-  std::uint64_t next = nobody() && members_.awaited() > 0 ? begun_ns_ + transport::await_ns : UINT64_MAX;
+  std::uint64_t next = nobody() && members_.awaited() > 0 ? awaits_until_ns() : UINT64_MAX;
   for (const auto& [id, waiter] : waiters_) {
     if (waiter.start_ns == 0) return 0;
     if (waiter.step == Step::gather) next = std::min(next, gathering_.until_ns(waiter));

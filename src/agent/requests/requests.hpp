@@ -105,6 +105,7 @@ class Requests {
   };
 
   bool nobody() const { return members_.empty() && waiters_.empty(); }
+  std::uint64_t awaits_until_ns() const;
   void give_up_awaiting(std::uint64_t now_ns);
   Waiter& add(transport::Kind kind, SenderId sender, std::uint32_t request, Step step);
   void drain(WaiterId id, Waiter& waiter);
@@ -129,6 +130,7 @@ class Requests {
   Members members_;
   Gathering gathering_;
   std::uint64_t begun_ns_ = 0;          // at the first advance()
+  std::uint64_t used_ns_ = 0;           // when a member last had the lane open
   std::map<WaiterId, Waiter> waiters_;  // in the order of their arrival
   WaiterId next_waiter_ = 1;
   sink::Ticket settle_ticket_ = 0;       // of the settling under way; 0: none
