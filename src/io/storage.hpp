@@ -30,6 +30,9 @@ enum class Op : std::uint8_t {
   close,      // tells what close(2) tells, such as that a network file system lost bytes that it had accepted
 };
 
+// As the length of a close: the close is that of the handle itself, which can then only be released.
+inline constexpr std::uint64_t ends_handle = 1;
+
 inline constexpr std::size_t op_count = static_cast<std::size_t>(Op::close) + 1;
 
 // The memory of `data` stays valid and unchanged until the caller has taken the completion. A part of a write
@@ -68,8 +71,8 @@ class Storage {
   // open or at a write, they use the page cache.
   virtual Result<Handle> adopt(Fd file, bool direct) = 0;
   // Closes the file, and does not wait for the file system. The error of this close(2) is dropped, so a file
-  // with writes gets an Op::close first. The handle stays usable after Op::close. No request may be in flight
-  // on the handle.
+  // with writes gets an Op::close first. The handle stays usable after an Op::close without
+  // ends_handle. No request may be in flight on the handle.
   virtual void release(Handle file) = 0;
 
   // Get or set the size of the file at once, without waiting for requests in flight.

@@ -26,7 +26,7 @@ class Closings {
     if (*local_) return;  // the destructor closes it
     const Result<io::Handle> handle = storage_.adopt(std::move(file), false);
     if (!handle) return;
-    io::Request request{io::Op::close, *handle, 0, 0, {}, std::uint64_t{owner_} << 32 | next_};
+    io::Request request{io::Op::close, *handle, 0, io::ends_handle, {}, std::uint64_t{owner_} << 32 | next_};
     closing_.emplace(next_++, *handle);
     storage_.submit(std::move(request));
   }

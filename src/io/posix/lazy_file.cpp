@@ -57,11 +57,11 @@ bool LazyFile::give_up_direct() {
   return cache_.compare_exchange_strong(blocks, Cache::used) || blocks == Cache::used;
 }
 
-Status LazyFile::tell() const {
+Status LazyFile::tell(bool for_good) {
   Status first;
-  for (const Fd* one : {&file_, &again_}) {
+  for (Fd* const one : {&file_, &again_}) {
     if (one == &again_ && (!ready() || !one->valid())) continue;
-    Result<Fd> second = duplicate(*one);
+    Result<Fd> second = for_good ? Result<Fd>(std::move(*one)) : duplicate(*one);
     const Status told = second ? second->close() : second.status();
     if (first.ok()) first = told;
   }

@@ -43,8 +43,8 @@ class LazyFile {
   bool give_up_direct();
 
   // Op::close: closes a second descriptor of each open of the file, because every close(2) tells errors of
-  // earlier writes. The file stays open.
-  Status tell() const;
+  // earlier writes. The file stays open, unless the close is for good.
+  Status tell(bool for_good);
   // Closes the file.
   void close();
 

@@ -34,7 +34,7 @@ Completion carry_out_locked(int fd, Request& request, Cache cache, bool locked, 
 }
 
 Completion carry_out(LazyFile& file, Request& request, GiveWay* give_way) {
-  if (request.op == Op::close) return {request.token, file.tell(), 0};
+  if (request.op == Op::close) return {request.token, file.tell(request.length == ends_handle), 0};
   const LazyFile::Way way = file.open();
   if (!way.status.ok()) return {request.token, way.status, 0};
   const bool locked = request.op == Op::write && file.local();
