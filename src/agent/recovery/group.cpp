@@ -138,6 +138,16 @@ void Group::drop_passed_over() {
   });
 }
 
+// The last sign of life of the processes that shared the log's open, by their node's clock. The clock may
+// have been set back since: what a rank saves after the death of its agent may be older by the clock.
+std::uint64_t Group::alive_ns(const Found& found) const {
+  std::uint64_t last = found.alive_ns;
+  for (const Found& other : found_) {
+    if (other.start.header.group == found.start.header.group) last = std::max(last, other.alive_ns);
+  }
+  return last;
+}
+
 // The reason why the logs are not used; empty if they are.
 std::string Group::trouble(const Target& target) const {
   if (const std::string why = refusal(target); !why.empty()) return why;
@@ -153,7 +163,7 @@ std::string Group::trouble(const Target& target) const {
   const Result<FileState> now = storage_.state_of(*target.file);
   if (!now) return target.name + ": " + now.status().describe() + "; the journal stays";
   const bool changed = std::ranges::any_of(found_, [&](const Found& one) {
-    return changed_since({one.start.header, one.start.sector, one.alive_ns}, *now, pace_.boot());
+    return changed_since({one.start.header, one.start.sector, alive_ns(one)}, *now, pace_.boot());
   });
   if (!changed) return {};
   return target.name +
@@ -216,7 +226,7 @@ Status Group::begin() {
     journal::StateSector sector = found.start.sector;
     if (sector.writers == Writers::nobody) sector.writers = Writers::owner;
     sector.leader = leader;
-    sector.alive_ns = pace_.wall_ns();
+    sector.alive_ns = std::max(found.alive_ns, pace_.wall_ns());
     if (Status put = journal::put_state(found.file, found.start, sector, true); !put.ok()) return put;
   }
   return {};
@@ -226,7 +236,7 @@ void Group::show_life(bool progress) {
   for (Found& found : found_) {
     journal::StateSector sector = found.start.sector;
     sector.progress += progress ? 1 : 0;
-    sector.alive_ns = pace_.wall_ns();
+    sector.alive_ns = std::max(found.alive_ns, pace_.wall_ns());
     (void)journal::put_state(found.file, found.start, sector);
   }
 }
@@ -235,7 +245,7 @@ void Group::show_life(bool progress) {
 void Group::leave(const Result<FileState>& target) {
   for (Found& found : found_) {
     journal::StateSector sector = found.start.sector;
-    sector.alive_ns = pace_.wall_ns();
+    sector.alive_ns = std::max(found.alive_ns, pace_.wall_ns());
     if (target && sector.writers == Writers::owner) {
       sector.writers = Writers::nobody;
       sector.target = *target;

@@ -58,6 +58,7 @@ class Group {
   bool remove_done();
   void drop_passed_over();
   std::string trouble(const Target& target) const;
+  std::uint64_t alive_ns(const Found& found) const;
   Status write_all(Fd target);
   Status begin();
   void show_life(bool progress);

@@ -193,6 +193,22 @@ TEST_F(Order, AnAgentThatDiedWhileItWroteLeavesAnUnknownState) {
   EXPECT_EQ(content().substr(0, 3), "old");
 }
 
+// The clock was set back by an hour, and then a rank saved its ring.
+TEST_F(Order, TheLastSignOfLifeOfAnOpenCountsForAllItsLogs) {
+  constexpr std::uint64_t hour_ns = 3'600'000'000'000;
+  for (const std::uint64_t group : {7, 8}) {
+    journal::Identity who = identity();
+    who.group = 8;
+    put("a", {{0, "old"}}, who);
+    change("a", [&](journal::StateSector& sector) { sector.alive_ns = state().ctime_ns; });
+    who.kind = journal::Kind::rescue;
+    who.group = group;
+    put("b", {{4, "new"}}, who);
+    change("b", [&](journal::StateSector& sector) { sector.alive_ns = state().ctime_ns - hour_ns; });
+    EXPECT_EQ(run().status, group == 7 ? 1 : 0) << group;
+  }
+}
+
 TEST_F(Order, AgentsOfOtherNodesMayWriteLonger) {
   put("a", {{0, "old"}});
   for (const std::uint64_t seconds : {3600, 60}) {
