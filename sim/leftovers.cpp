@@ -17,12 +17,26 @@
 #include "agent/recovery/recovery.hpp"
 #include "io/factory.hpp"
 #include "io/posix/descriptor.hpp"
+#include "io/posix/identity.hpp"
 #include "io/posix/owned.hpp"
 #include "journal/format.hpp"
 
 namespace millrace::sim {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t no_run_ns = 10 * io::VirtualDisk::epoch_ns;  // later than any run
+
+void set_date(const std::string& path, std::uint64_t date_ns) {
+  const auto seconds = static_cast<time_t>(date_ns / 1'000'000'000);
+  const timespec time{seconds, static_cast<long>(date_ns % 1'000'000'000)};
+  const timespec times[2] = {time, time};
+  (void)::utimensat(AT_FDCWD, path.c_str(), times, 0);
+}
+
+}  // namespace
 
 Folder::Folder() : path_((fs::temp_directory_path() / "millrace-sim-XXXXXX").string()) {
   if (::mkdtemp(path_.data()) == nullptr) path_.clear();
@@ -52,10 +66,7 @@ void Leftovers::restore(const std::string& directory) const {
   for (const File& file : files_) {
     fs::remove(file.path, unheeded);
     write_out(file.path, file.contents);
-    const auto seconds = static_cast<time_t>(file.mtime_ns / 1'000'000'000);
-    const timespec time{seconds, static_cast<long>(file.mtime_ns % 1'000'000'000)};
-    const timespec times[2] = {time, time};
-    (void)::utimensat(AT_FDCWD, file.path.c_str(), times, 0);
+    set_date(file.path, file.mtime_ns);
   }
 }
 
@@ -116,13 +127,25 @@ class RealStorage final : public io::Storage {
 
 }  // namespace
 
-std::pair<int, std::string> recover(io::VirtualDisk& disk, const std::string& directory) {
+void date_rescues(const io::VirtualDisk& disk, const std::string& directory) {
+  const auto paths = io::list_owned(directory, journal::suffix);
+  for (std::size_t i = 0; paths && i < paths->size(); ++i) {
+    const Result<Fd> file = io::open_owned((*paths)[i]);
+    if (!file || disk.knows(*file)) continue;
+    if (const auto state = io::state_of(*file); state && state->mtime_ns > no_run_ns)
+      set_date((*paths)[i], disk.wall_ns());
+  }
+}
+
+std::pair<int, std::string> recover(io::VirtualDisk& disk, const std::string& directory,
+                                    const std::string& target) {
+  date_rescues(disk, directory);
   auto made = io::make_storage(SinkMode::buffered);
   if (!made) return {1, "no storage"};
   std::ostringstream said, refused;
   RealStorage storage(*made->storage, disk);
   agent::Pace pace;
-  const int status = agent::recover({.directory = directory}, storage, said, refused, pace);
+  const int status = agent::recover({.directory = directory, .target = target}, storage, said, refused, pace);
   return {status, refused.str()};
 }
 

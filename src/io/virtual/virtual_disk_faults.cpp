@@ -40,7 +40,7 @@ void VirtualDisk::kill(End& end) {
   for (const auto& one : active) {
     one->error = EIO;
     const bool waits = end.locks_ && locked_for(end, *images_[one->file], one->extent());
-    if (one->request.op == Op::write && !waits) write(*one);
+    if (one->request.op == Op::write && !waits) write(end, *one);
     one->over = true;
     end.done_.push_back({one->request.token, Status::from_errno(EIO), 0});
   }
@@ -56,10 +56,41 @@ void VirtualDisk::crash(Process process, bool host) {
   }
   for (const auto& image : images_) {
     for (auto one = image->dirty.begin(); one != image->dirty.end(); ++one) {
-      if (one->node == node) roll_back(*image, one);
+      if (one->node != node) continue;
+      roll_back(*image, one);
+      image->changed_ns -= 1;  // the times go back too
     }
     std::erase_if(image->dirty, [node](const Dirty& one) { return one.node == node; });
   }
+}
+
+// --- Closes ---
+
+// Only a close after writes may fail, and only of the first file: copies and journals are of this machine.
+int VirtualDisk::close_error(File file, const End& end) {
+  const auto loses = [&end](const Dirty& one) { return one.accepted && one.writer == &end; };
+  return file == 0 && std::ranges::any_of(images_[file]->dirty, loses) ? planned_error(Op::close) : 0;
+}
+
+int VirtualDisk::close(Process process, Handle file) {
+  const End& end = *ends_[process];
+  const File number = end.adopted_[file].file;
+  const int error = close_error(number, end);
+  close(number, end, error);
+  return error;
+}
+
+// A close(2) brings the bytes of the process that the cache has accepted to the server, which may refuse
+// them. The server's disk gets them later.
+void VirtualDisk::close(File file, const End& end, int error) {
+  Image& image = *images_[file];
+  for (auto one = image.dirty.begin(); one != image.dirty.end(); ++one) {
+    if (!one->accepted || one->writer != &end) continue;
+    if (error != 0) roll_back(image, one);
+    one->accepted = false;
+  }
+  refused_ |= error != 0;
+  if (error != 0) ++image.losses[end.node_];  // datasyncs of all handles tell it
 }
 
 // Sets some sectors of a lost write back to the disk's contents, by chance. Bytes that another node has
