@@ -240,6 +240,9 @@ TEST(Ring, AnAgentThatNeverComesIsGivenUp) {
   EXPECT_FALSE(rig.core.idle()) << "the one that has come is still there";
   rig.core.close(100, slot, 1, counters(1));
   for (int i = 0; i < 10; ++i) rig.step(ms);
+  EXPECT_FALSE(rig.core.idle()) << "its ranks may close just now";
+  rig.step(10'000 * ms);
+  for (int i = 0; i < 10; ++i) rig.step(ms);
   EXPECT_TRUE(rig.core.idle()) << "a minute after the open is over by now";
 }
 
