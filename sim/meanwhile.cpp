@@ -19,7 +19,7 @@ namespace {
 void draw_name_and_clock(Dice& dice, Meanwhile& meanwhile) {
   using Name = Meanwhile::Name;
   if (dice.one_in(3)) meanwhile.name = dice.pick({Name::changed, Name::in_another_folder});
-  if (dice.one_in(3)) meanwhile.clock_back_ns = dice.magnitude(second, 300 * second);
+  if (dice.one_in(2)) meanwhile.clock_back_ns = dice.magnitude(10 * second, 1200 * second);
 }
 
 }  // namespace

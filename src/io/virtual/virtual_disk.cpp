@@ -18,7 +18,7 @@ namespace millrace::io {
 
 namespace {
 
-constexpr std::uint64_t hour_ns = 3600ULL * 1'000'000'000;
+constexpr std::uint64_t day_ns = 24 * 3600ULL * 1'000'000'000;
 constexpr std::uint64_t lock_look_ns = 20'000;  // the time between two looks at a lock
 
 // Calls f(offset in the file, memory, bytes) for the parts of the first `most` bytes, without gaps.
@@ -93,7 +93,7 @@ void VirtualDisk::rewrite(File file, std::span<const std::byte> bytes) {
   image.dirty.clear();
   image.contents.assign(bytes.begin(), bytes.end());
   image.stable = image.contents;
-  image.changed_ns = wall_ns() + hour_ns;
+  image.changed_ns = wall_ns() + day_ns;
 }
 
 FileIdentity VirtualDisk::identify(const Fd& file) {

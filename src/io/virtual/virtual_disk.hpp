@@ -62,7 +62,7 @@ class VirtualDisk {
   bool in_use(File file) const;
   // Removes the file and makes another one with the same name, these bytes and the same inode number.
   void replace(File file, std::span<const std::byte> bytes);
-  // Acts as a program on another machine that writes the whole file anew, an hour from now.
+  // Acts as a program on another machine that writes the whole file anew, a day from now.
   void rewrite(File file, std::span<const std::byte> bytes);
   // Mounts the file system anew: it has another device number.
   void mount_again() { ++mounts_; }
