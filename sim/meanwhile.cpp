@@ -49,6 +49,9 @@ std::string Meanwhile::describe() const {
 }
 
 void Cluster::befall(const Meanwhile& meanwhile) {
+  // Ranks have saved their rings before: recovery refuses a lone rescue with a date before the file's last
+  // change.
+  for (const auto& node : nodes_) date_rescues(disk_, node->journals());
   disk_.set_clock_back(meanwhile.clock_back_ns);
   if (meanwhile.name != Meanwhile::Name::kept) rename(meanwhile.name == Meanwhile::Name::in_another_folder);
   if (meanwhile.rewritten) disk_.rewrite(0, oracle_.renew(meanwhile.anew_bytes));

@@ -13,6 +13,7 @@ namespace millrace::io {
 
 namespace {
 constexpr std::uint64_t sector = 512;
+constexpr std::uint64_t times_stay_ns = 5'000'000'000;  // in the cache
 }  // namespace
 
 void VirtualDisk::fail(Op op, std::uint64_t skip, int error) { planned_.push_back({op, skip, error}); }
@@ -56,10 +57,11 @@ void VirtualDisk::crash(Process process, bool host) {
   }
   for (const auto& image : images_) {
     for (auto one = image->dirty.begin(); one != image->dirty.end(); ++one) {
-      if (one->node != node) continue;
-      roll_back(*image, one);
-      image->changed_ns -= 1;  // the times go back too
+      if (one->node == node) roll_back(*image, one);
     }
+    // A datasync does not bring the time of the last write to the disk.
+    const bool lately = image->changed_ns + times_stay_ns > wall_ns();
+    if (lately && timeline_.chance(2)) image->changed_ns -= 1;
     std::erase_if(image->dirty, [node](const Dirty& one) { return one.node == node; });
   }
 }
