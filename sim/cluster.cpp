@@ -221,6 +221,7 @@ Outcome Cluster::run() {
   if (next_ == end) next_ = nullptr;
   if (connect_all() && open_all()) {
     bool played = play();
+    if (scenario_.close_fails()) acknowledge_closes();
     while (played && next_ != nullptr) {
       const Opening& opening = *next_;
       next_ = &opening + 1 == end ? nullptr : &opening + 1;

@@ -66,6 +66,7 @@ struct Rank {
   bool at_barrier = false;
   bool over = false;
   bool gone = false;          // it has died
+  bool closed = false;        // without an error
   std::uint64_t owed_ps = 0;  // of processor time
   Status error;
 };
@@ -109,7 +110,7 @@ class Cluster {
   void arrive(Rank& rank);
   void turn(Rank& rank, client::Reason why_direct);
   void close(Rank& rank);
-  void note(Rank& rank, const char* what, std::uint64_t first = 0, std::uint64_t second = 0);
+  void note(Rank& rank, const char* what, std::uint64_t one = 0, std::uint64_t other = 0);
   bool told(Rank& rank, Status status);
   void check_patience(const Rank& rank, Status status);
   void meet(Rank& rank);
@@ -117,10 +118,14 @@ class Cluster {
   void end(Rank& rank);
   void vanish(Rank& rank);
   void acknowledge(const Rank& rank, bool stable, bool there);
+  void acknowledge_closes();
   void acknowledge_old(std::uint32_t node);
   void acknowledge_killed();
+  bool may_be_gone() const { return scenario_.loses_caches() || disk_.has_refused(); }
   void check_read(const Rank& rank, Extent extent, std::uint32_t begun);
   void befall(const Fault& fault);
+  void befall(const Meanwhile& meanwhile);
+  void rename(bool to_another_folder);
   // The node's agent dies. `host`: the host dies too. `ranks`: the node's ranks die too.
   void crash(std::uint32_t node, bool host, bool ranks);
   void kill_ranks(std::uint32_t node);
@@ -202,6 +207,8 @@ class Cluster {
   std::uint64_t calm_ns_ = 0;                        // the end of the faults that have begun
   const Opening* next_ = nullptr;                    // the opening after this one
   std::uint32_t openings_ = 0;                       // so far
+  bool moved_ = false;                               // the file is in another folder
+  std::uint32_t names_ = 0;                          // that the file has got
   std::uint32_t old_errors_ = 0;                     // of earlier openings
   std::vector<Agreement> agreements_;                // one for each time that the programs open the file
   std::vector<std::unique_ptr<Recovering>> beside_;  // recoveries by command, beside those of settling_

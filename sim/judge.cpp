@@ -41,8 +41,9 @@ std::vector<Extent> joined(std::vector<Extent> extents) {
 
 // `there`: promised bytes are in the file by now, not only in a ledger.
 void Cluster::acknowledge(const Rank& rank, bool stable, bool there) {
+  if (scenario_.close_fails() && errors_ != old_errors_) return;  // the program knows that bytes are lost
   const std::span<const std::byte> file = stable ? disk_.stable(0) : disk_.contents(0);
-  std::vector<Extent> fresh = oracle_.acknowledge(rank.number, stable);
+  std::vector<Extent> fresh = oracle_.acknowledge(rank.number, stable, there);
   if (errors_ == 0) fresh = joined(std::move(fresh));
   for (const Extent extent : fresh) {
     if (!there || scenario_.loses_caches()) continue;
@@ -51,9 +52,18 @@ void Cluster::acknowledge(const Rank& rank, bool stable, bool there) {
   }
 }
 
+// A close(2) may tell one rank that bytes of another rank are lost. So closes count when all ranks have
+// closed, if no rank got an error.
+void Cluster::acknowledge_closes() {
+  for (const Rank& rank : ranks_) {
+    if (!rank.closed) continue;
+    acknowledge(rank, ends_on_disk(scenario_.settings), scenario_.settings.durability != Durability::node);
+  }
+}
+
 // `begun`: the oracle's moment at the beginning of the read. Bytes from another node may be as old.
 void Cluster::check_read(const Rank& rank, Extent extent, std::uint32_t begun) {
-  if (scenario_.loses_caches()) return;
+  if (may_be_gone()) return;
   const std::string wrong =
       oracle_.check(disk_.contents(file_of(rank)), extent, static_cast<int>(rank.number), false, begun, met_);
   if (!wrong.empty()) problem(who(rank) + " reads what is wrong: " + wrong);
@@ -65,17 +75,17 @@ std::vector<std::byte> Cluster::recovered() {
   for (const auto& node : nodes_) {
     if (node->alive()) node->crash(false);
   }
-  const bool stranger = scenario_.rewritten && scenario_.anew_bytes > 0;
-  if (stranger) disk_.rewrite(0, oracle_.renew(scenario_.anew_bytes));
-  if (!stranger) make_anew(scenario_.anew_bytes);
+  const bool stranger = scenario_.at_end.rewritten;
+  befall(scenario_.at_end);
   if (!write_out(path_, disk_.contents(0))) problem("the file cannot be written");
   std::vector<std::uint32_t> order(scenario_.nodes);
   std::iota(order.begin(), order.end(), 0U);
   for (std::size_t left = order.size(); left > 1; --left)
     std::swap(order[left - 1], order[timeline_.below(left)]);
   for (const std::uint32_t n : order) {
-    const auto [status, said] = recover(disk_, folder_.path() + "/" + std::to_string(n), timeline_.now_ns());
-    const bool of_another = anew_ && said.find("is not the file of this journal") != std::string::npos;
+    const auto [status, said] = recover(disk_, nodes_[n]->journals(), moved_ ? path_ : "");
+    const bool of_another = anew_ && (said.find("is not the file of this journal") != std::string::npos ||
+                                      said.find("no such file") != std::string::npos);
     const bool newer = stranger && said.find("was changed after the end of its agent") != std::string::npos;
     // A rank of the run could not bring a dead agent's ledger to the file, because the disk failed, and
     // reported that.

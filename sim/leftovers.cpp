@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t no_run_ns = 365ULL * 24 * 3600 * 1'000'000'000;  // later than any run
+constexpr std::uint64_t no_run_ns = 10 * io::VirtualDisk::epoch_ns;  // later than any run
 
 void set_date(const std::string& path, std::uint64_t date_ns) {
   const auto seconds = static_cast<time_t>(date_ns / 1'000'000'000);
@@ -126,25 +126,25 @@ class RealStorage final : public io::Storage {
 
 }  // namespace
 
-void date_rescues(const io::VirtualDisk& disk, const std::string& directory, std::uint64_t now_ns) {
+void date_rescues(const io::VirtualDisk& disk, const std::string& directory) {
   const auto paths = io::list_owned(directory, journal::suffix);
   for (std::size_t i = 0; paths && i < paths->size(); ++i) {
     const Result<Fd> file = io::open_owned((*paths)[i]);
     if (!file || disk.knows(*file)) continue;
     if (const auto state = io::state_of(*file); state && state->mtime_ns > no_run_ns)
-      set_date((*paths)[i], now_ns);
+      set_date((*paths)[i], disk.wall_ns());
   }
 }
 
 std::pair<int, std::string> recover(io::VirtualDisk& disk, const std::string& directory,
-                                    std::uint64_t now_ns) {
-  date_rescues(disk, directory, now_ns);
+                                    const std::string& target) {
+  date_rescues(disk, directory);
   auto made = io::make_storage(SinkMode::buffered);
   if (!made) return {1, "no storage"};
   std::ostringstream said, refused;
   RealStorage storage(*made->storage, disk);
   agent::Pace pace;
-  const int status = agent::recover({.directory = directory}, storage, said, refused, pace);
+  const int status = agent::recover({.directory = directory, .target = target}, storage, said, refused, pace);
   return {status, refused.str()};
 }
 

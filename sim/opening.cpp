@@ -81,7 +81,7 @@ Status Cluster::open(Rank& rank) {
   if (scenario_.until_written) show_size();
   rank.file = client::open(std::move(request), *rank.process);
   rank.through = scenario_.until_written;
-  rank.written = false;
+  rank.written = rank.closed = false;
   rank.refreshed = true;
   return rank.file->registered() || !waits ? Status() : Status(Code::lost_agent);
 }

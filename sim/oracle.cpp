@@ -24,10 +24,11 @@ void Oracle::fill(std::uint32_t write, std::uint64_t offset, std::span<std::byte
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = value(write, offset + i);
 }
 
-std::vector<Extent> Oracle::acknowledge(std::uint32_t rank, bool stable) {
+std::vector<Extent> Oracle::acknowledge(std::uint32_t rank, bool stable, bool there) {
   std::vector<Extent> fresh;
   ++moment_;
   for (Write& write : std::span(writes_).subspan(before_)) {
+    if (write.rank == rank && there && write.there == 0) write.there = moment_;
     if (write.rank != rank || (stable ? write.stable : write.acknowledged != 0)) continue;
     if (write.acknowledged == 0) write.acknowledged = moment_;
     write.stable |= stable;
@@ -65,7 +66,7 @@ void Oracle::begin_again(bool lost) {
 std::vector<std::byte> Oracle::renew(std::uint64_t bytes) {
   ++moment_;
   old_ = writes_.size();
-  writes_.push_back({nobody, {0, bytes}, true, moment_, 0, true});
+  writes_.push_back({nobody, {0, bytes}, 0, moment_, 0, moment_, true});
   before_ = writes_.size();
   std::vector<std::byte> contents(bytes);
   fill(static_cast<std::uint32_t>(before_), 0, contents);
@@ -96,7 +97,8 @@ std::string Oracle::check(std::span<const std::byte> file, Extent range, int str
     const auto end = begin + static_cast<std::ptrdiff_t>(both.size());
     if (both.empty()) continue;
     std::fill(last.begin() + begin, last.begin() + end, number);
-    const bool acknowledged = write.acknowledged != 0 && write.acknowledged <= as_of;
+    const std::uint32_t since = strict < 0 || number <= before_ ? write.acknowledged : write.there;
+    const bool acknowledged = since != 0 && since <= as_of;
     const bool own = static_cast<int>(write.rank) == strict && number > before_;
     const bool ordered = write.ordered != 0 && write.ordered <= ordered_by;
     const bool counts = (stable ? write.stable : acknowledged) || own || (strict >= 0 && ordered);

@@ -27,9 +27,10 @@ class Oracle {
 
   // The write has returned.
   void finish(std::uint32_t write, std::uint64_t now_ns) { writes_[write - 1].finished_ns = now_ns; }
-  // All writes of the rank so far are in the file; `stable`: on the disk. Returns the extents of those that
-  // were not acknowledged in this way before.
-  std::vector<Extent> acknowledge(std::uint32_t rank, bool stable);
+  // All writes of the rank so far are in the file; `stable`: on the disk; not `there`: perhaps only in a
+  // ledger, so reads need not see them before the next opening. Returns the extents of those that were not
+  // acknowledged in this way before.
+  std::vector<Extent> acknowledge(std::uint32_t rank, bool stable, bool there = true);
   // ... only the writes that have returned.
   void acknowledge_finished(std::uint32_t rank);
   // ... only the writes that had returned by `until_ns`.
@@ -64,6 +65,7 @@ class Oracle {
     std::uint64_t finished_ns = UINT64_MAX;  // UINT64_MAX: it has not returned
     std::uint32_t acknowledged = 0;          // at which moment; 0: not yet
     std::uint32_t ordered = 0;               // likewise
+    std::uint32_t there = 0;                 // likewise
     bool stable = false;
   };
   std::string complain(std::byte found, std::uint64_t offset, std::uint32_t least) const;

@@ -212,11 +212,13 @@ void Cluster::close(Rank& rank) {
   rank.handle.reset();
   check_window(rank);
   if (!told(rank, status.ok() ? library : status) || !rank.error.ok()) return;
+  rank.closed = true;
+  if (scenario_.close_fails()) return;
   acknowledge(rank, ends_on_disk(scenario_.settings), scenario_.settings.durability != Durability::node);
 }
 
-void Cluster::note(Rank& rank, const char* what, std::uint64_t first, std::uint64_t second) {
-  trace_.note(timeline_.now_ns(), rank.node, what, rank.number, first, second);
+void Cluster::note(Rank& rank, const char* what, std::uint64_t one, std::uint64_t other) {
+  trace_.note(timeline_.now_ns(), rank.node, what, rank.number, one, other);
 }
 
 // Records the outcome of a call. False: the rank has died, or got an error.

@@ -148,7 +148,7 @@ void Cluster::end_reading(Rank& rank, Rank::Reading reading, Status got) {
     problem(who(rank) + " has to read the file itself, though nothing failed: " + got.describe());
   if (!got.ok()) got = read_from_file(rank, *reading.view, reading.positions, data_of(reading));
   if (rank.gone) return;
-  if (got.ok() && !rank.blind) check_pieces(rank, reading);
+  if (got.ok() && !rank.blind && !may_be_gone()) check_pieces(rank, reading);
   const auto spoilt = [](std::byte one) { return one != guard; };
   const std::span<const std::byte> memory = reading.memory;
   if (std::ranges::any_of(memory.first(guard_bytes), spoilt) ||

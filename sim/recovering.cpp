@@ -47,7 +47,7 @@ void Recovering::kill() {
 
 void Recovering::recover() {
   Leftovers(world_.disk, journals_, true).restore(journals_);
-  date_rescues(world_.disk, journals_, world_.timeline.now_ns());
+  date_rescues(world_.disk, journals_);
   std::ostringstream said, refused;
   const int status = agent::recover({.directory = journals_, .target = target_}, world_.disk.of(process_),
                                     said, refused, *this);

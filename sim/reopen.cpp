@@ -34,11 +34,12 @@ bool Cluster::open_again(const Opening& opening) {
     rank.handle.reset();
     if (!stays(rank, opening) || !rank.process->has_lost_none()) rank.process = nullptr;
   }
-  make_anew(opening.anew_bytes);
+  befall(opening.before);
   if (scenario_.loses_caches()) disk_.mount_again();  // as a boot does
   if (!settle(opening)) return false;
-  // A process of another job on each node has asked the agents, before it opens the file.
-  acknowledge_killed();
+  // A process of another job on each node has asked the agents, before it opens the file. Stand-ins are asked
+  // for by the agent's own ranks only.
+  if (!scenario_.stands_in) acknowledge_killed();
   judge(disk_.contents(0), scenario_.loses_caches(), "the file that is opened again");
   judge(disk_.stable(0), true, "what is on the disk before the file is opened again");
   if (!replace_agents(!opening.keeps_agents)) return false;
@@ -59,20 +60,13 @@ void Cluster::calm(std::uint64_t after_ns) {
   net_.repair();
 }
 
-// Another file takes the removed file's name. The journals of the removed file must not be replayed into it.
-void Cluster::make_anew(std::uint64_t bytes) {
-  if (bytes == 0 || disk_.in_use(0)) return;
-  trace_.note(timeline_.now_ns(), 0, "the file is made anew: bytes", bytes);
-  disk_.replace(0, oracle_.renew(bytes));
-  anew_ = true;
-}
-
 bool Cluster::settle(const Opening& opening) {
   settling_.clear();
   beside_.clear();
   for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
-    settling_.push_back(std::make_unique<Settling>(world(), *nodes_[n], scenario_.only_programs_die(), n,
-                                                   settings_of(n), path_));
+    settling_.push_back(
+        std::make_unique<Settling>(world(), *nodes_[n], scenario_.only_programs_die() && !scenario_.stands_in,
+                                   n, settings_of(n), "/proc/self/fd/" + std::to_string(file_.get())));
   }
   for (const auto& one : settling_) timeline_.after(timeline_.below(think_ns), [&one] { one->begin(); });
   // A user's command on each node, at the same time.
@@ -118,7 +112,7 @@ void Cluster::begin_again(const Opening& opening) {
     rank.program = &scenario_.programs[rank.number];
     rank.step = 0;
     rank.opened = agreements_.size();
-    rank.at_barrier = rank.over = rank.gone = false;
+    rank.at_barrier = rank.over = rank.gone = rank.closed = false;
     rank.error = {};
   }
 }

@@ -167,17 +167,6 @@ void add_abort(Scenario& scenario, std::uint64_t cell) {
   }
 }
 
-// In some runs the file is removed, and another file gets its name and inode number.
-void make_anew(Scenario& scenario) {
-  if (scenario.stands_in) return;
-  Dice dice(scenario.seed ^ 0xA2E5);
-  for (Opening& opening : scenario.later)
-    if (dice.one_in(3)) opening.anew_bytes = dice.magnitude(1, scenario.file_bytes);
-  if (keeps_ledger(scenario.settings) && dice.one_in(6))
-    scenario.anew_bytes = dice.magnitude(1, scenario.file_bytes);
-  scenario.rewritten = dice.one_in(2);
-}
-
 }  // namespace
 
 void set_machine(Dice& dice, Scenario& scenario) {
@@ -255,7 +244,7 @@ Scenario make_scenario(std::uint64_t seed) {
   }
   add_abort(scenario, cell);
   add_stages(scenario);
-  make_anew(scenario);
+  add_meanwhile(scenario);
   add_guests(scenario);
   scenario.apart = scenario.nodes > 1 && !scenario.stands_in && Dice(seed ^ 0xA9A27).one_in(6);
   add_scheduler(scenario);
@@ -321,6 +310,10 @@ bool Scenario::disk_fails() const {
   });
 }
 
+bool Scenario::close_fails() const {
+  return !all_faults([](const Fault& fault) { return fault.kind != FaultKind::close_error; });
+}
+
 bool Scenario::loses_caches() const {
   return !all_faults([](const Fault& fault) { return fault.kind != FaultKind::lose_node; });
 }
@@ -354,9 +347,7 @@ std::string Scenario::describe() const {
     text += "\n  ranks sieve: parts of " + std::to_string(sweep.window) + " bytes, holes of up to " +
             std::to_string(sweep.gap);
   if (stage) text += stage->describe();
-  if (anew_bytes > 0)
-    text += std::string("\n  is ") + (rewritten ? "written by a stranger" : "made anew") +
-            " at the end, with " + std::to_string(anew_bytes) + " bytes";
+  if (const std::string end = at_end.describe(); !end.empty()) text += "\n  at the end" + end;
   for (const Fault& fault : faults) text += sim::describe(fault);
   if (!views.empty())
     text += "\n  is read through the agents" + std::string(until_written ? " until it is written" : "") +
@@ -368,7 +359,7 @@ std::string Scenario::describe() const {
     text += std::string("\n  opened again by ") + (opening.keeps_ranks ? "the same" : "other") + " ranks, " +
             (opening.keeps_agents ? "the same" : "other") + " agents, after " +
             std::to_string(opening.after_ns / 1000) + " us";
-    if (opening.anew_bytes > 0) text += "; made anew with " + std::to_string(opening.anew_bytes) + " bytes";
+    text += opening.before.describe();
     if (opening.recovery_dies_ns > 0)
       text += "; recovery on node " + std::to_string(opening.recovery_node) + " dies after " +
               std::to_string(opening.recovery_dies_ns / 1000) + " us";

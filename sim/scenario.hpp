@@ -12,6 +12,7 @@
 #include "extent/extent.hpp"
 #include "io/virtual/virtual_disk.hpp"
 #include "io/virtual/virtual_net.hpp"
+#include "meanwhile.hpp"
 #include "processors.hpp"
 #include "stage.hpp"
 #include "transport/link_io.hpp"
@@ -97,9 +98,7 @@ struct Opening {
   std::vector<std::vector<Step>> programs;  // by rank
   std::optional<Stage> stage;               // for which they have a step
   std::vector<Fault> faults;
-  // Before this opening, the file is removed, and another file of this many bytes gets its inode number; 0:
-  // not removed.
-  std::uint64_t anew_bytes = 0;
+  Meanwhile before;
   // The recovery of this node's journals is killed this long after its beginning; 0: not killed.
   std::uint64_t recovery_dies_ns = 0;
   std::uint32_t recovery_node = 0;
@@ -154,8 +153,7 @@ struct Scenario {
   // know of a write.
   bool until_written = false;
   std::vector<Opening> later;
-  std::uint64_t anew_bytes = 0;  // as in Opening, but after all openings, before the last recovery
-  bool rewritten = false;        // instead, a stranger writes these bytes into the file
+  Meanwhile at_end;  // before the last recovery
 
   // True if no fault may cause an error of a rank.
   bool benign() const;
@@ -167,6 +165,8 @@ struct Scenario {
   bool keeps_the_bound() const;
   // True if programs may die and there is no other fault: bytes of returned writes outlive the programs.
   bool only_programs_die() const;
+  // True if a close may tell that bytes are lost.
+  bool close_fails() const;
   // True if writes or syncs fail.
   bool disk_fails() const;
   // True if the cache of a node may be lost, so that only bytes on the disk are promised.

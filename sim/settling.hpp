@@ -17,8 +17,9 @@ namespace millrace::sim {
 // shipped client::settle_ledgers(), in a fiber of its own. Not thread safe.
 class Settling final : public client::Process {
  public:
-  // `settings`: those of a rank on that node. `agent`: of the node. With `asks`, it is an agent of another
-  // job, whose ranks have been killed.
+  // `settings`: those of a rank on that node. `path`: of the file, or of the process's descriptor of it,
+  // which the front gives. `agent`: of the node. With `asks`, it is an agent of another job, whose ranks have
+  // been killed.
   Settling(World world, Node& agent, bool asks, std::uint32_t node, Settings settings, std::string path);
   ~Settling() override;
 
@@ -48,7 +49,8 @@ class Settling final : public client::Process {
   void pause(std::uint32_t for_ms) override { seat_.pause(for_ms); }
   bool read_start(const Fd& journal, void* into, std::size_t size) override;
   bool recover(const std::string& directory, const std::string& path) override;
-  void say(const std::string& line) override { problem_ += line; }
+  // Of a job whose ranks were killed, an agent may say that they did not close the file.
+  void say(const std::string& line) override { problem_ += asks_ ? "" : line; }
 
  private:
   World world_;

@@ -25,20 +25,18 @@ Scenario make_storing(std::uint64_t seed) {
   scenario.read_faults.clear();
   for (Opening& opening : scenario.later) opening.faults.clear();
   Dice dice(seed ^ 0x57A11ED);
-  // The disk tells a loss once, to whoever closes first, and the oracle does not know whose bytes were lost.
-  // So only a lonely rank may meet one. A promise of the disk does not rest on close(2).
-  const bool alone = scenario.nodes == 1 && scenario.ranks_per_node == 1;
-  const bool asks = alone && !ends_on_disk(scenario.settings);
-  const bool stalls = !asks || dice.one_in(2);
+  // A reader's descriptor is open for reading only, and its close tells nothing. The disk does not know that.
+  const bool reads = !scenario.views.empty();
+  const bool stalls = reads || dice.one_in(2);
   if (stalls) {
     Fault fault{FaultKind::stall};
     fault.at_ns = dice.magnitude(ms / 100, 2 * second);
     fault.for_ns = dice.magnitude(second, longest_stall_ns(scenario));
     scenario.faults.push_back(fault);
   }
-  if (asks && (!stalls || dice.one_in(3))) {
+  if (!reads && (!stalls || dice.one_in(3))) {
     Fault fault{FaultKind::close_error};
-    fault.amount = dice.below(2);
+    fault.amount = dice.below(3);
     scenario.faults.push_back(fault);
   }
   return scenario;

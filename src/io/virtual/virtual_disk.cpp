@@ -18,7 +18,7 @@ namespace millrace::io {
 
 namespace {
 
-constexpr std::uint64_t hour_ns = 3600ULL * 1'000'000'000;
+constexpr std::uint64_t day_ns = 24 * 3600ULL * 1'000'000'000;
 constexpr std::uint64_t lock_look_ns = 20'000;  // the time between two looks at a lock
 
 // Calls f(offset in the file, memory, bytes) for the parts of the first `most` bytes, without gaps.
@@ -65,7 +65,7 @@ void VirtualDisk::put(const Fd& file, std::span<const std::byte> bytes) {
   Image& image = *images_[file_of(file)];
   image.contents.assign(bytes.begin(), bytes.end());
   image.stable = image.contents;
-  image.changed_ns = timeline_.now_ns();
+  image.changed_ns = wall_ns();
 }
 
 void VirtualDisk::truncate(File file, std::uint64_t bytes) {
@@ -93,7 +93,7 @@ void VirtualDisk::rewrite(File file, std::span<const std::byte> bytes) {
   image.dirty.clear();
   image.contents.assign(bytes.begin(), bytes.end());
   image.stable = image.contents;
-  image.changed_ns = timeline_.now_ns() + hour_ns;
+  image.changed_ns = wall_ns() + day_ns;
 }
 
 FileIdentity VirtualDisk::identify(const Fd& file) {
@@ -208,11 +208,13 @@ std::uint64_t VirtualDisk::occupy(File file, std::uint64_t offset, std::uint64_t
 }
 
 // Returns the time at which the request completes.
-std::uint64_t VirtualDisk::start(Active& active) { return std::max(ends(active), stalled_until_ns_); }
+std::uint64_t VirtualDisk::start(const End& end, Active& active) {
+  return std::max(ends(end, active), stalled_until_ns_);
+}
 
-std::uint64_t VirtualDisk::ends(Active& active) {
+std::uint64_t VirtualDisk::ends(const End& end, Active& active) {
   const Request& request = active.request;
-  active.error = request.op == Op::close ? close_error(active.file, active.node) : planned_error(request.op);
+  active.error = request.op == Op::close ? close_error(active.file, end) : planned_error(request.op);
   trace_.note(timeline_.now_ns(), active.node, "asks the disk: op offset bytes",
               static_cast<std::uint64_t>(request.op), request.offset, active.bytes);
   const std::uint64_t soon = timeline_.now_ns() + options_.call_ns + timeline_.below(options_.jitter_ns + 1);
@@ -263,7 +265,7 @@ void VirtualDisk::complete(End& end, const std::shared_ptr<Active>& active) {
     return;
   }
   active->over = true;
-  if (request.op == Op::write) write(*active);
+  if (request.op == Op::write) write(end, *active);
   if (request.op == Op::read && active->error == 0) {
     const std::uint64_t size = image.contents.size();
     const std::uint64_t there = request.offset < size ? size - request.offset : 0;
@@ -273,7 +275,8 @@ void VirtualDisk::complete(End& end, const std::shared_ptr<Active>& active) {
     });
   }
   if (request.op == Op::datasync) synced(end, *active);
-  if (request.op == Op::close) close(active->file, active->node, active->error);
+  if (request.op == Op::close) close(active->file, end, active->error);
+  if (request.op == Op::close) end.adopted_[active->handle].closed |= request.last;
   if (request.op == Op::resize && active->error == 0) image.contents.resize(request.length);
   if (request.op == Op::writeback) active->error = 0;
   trace_.note(timeline_.now_ns(), end.node_, "disk answers: op offset errno",
@@ -290,30 +293,6 @@ void VirtualDisk::lose(const Active& active) {
   ++image.losses[active.node];
 }
 
-// Only a close after writes may fail, and only of the first file: copies and journals are of this machine.
-int VirtualDisk::close_error(File file, std::uint32_t node) {
-  const auto loses = [node](const Dirty& one) { return one.node == node && one.accepted; };
-  return file == 0 && std::ranges::any_of(images_[file]->dirty, loses) ? planned_error(Op::close) : 0;
-}
-
-int VirtualDisk::close(Process process, Handle file) {
-  const End& end = *ends_[process];
-  const File number = end.adopted_[file].file;
-  const int error = close_error(number, end.node_);
-  close(number, end.node_, error);
-  return error;
-}
-
-// A close(2) brings the bytes that the node's cache has accepted to the server, which may refuse them. The
-// server's disk gets them later.
-void VirtualDisk::close(File file, std::uint32_t node, int error) {
-  Image& image = *images_[file];
-  for (auto one = image.dirty.begin(); error != 0 && one != image.dirty.end(); ++one) {
-    if (one->node == node && one->accepted) roll_back(image, one);
-  }
-  for (Dirty& one : image.dirty) one.accepted &= one.node != node;
-}
-
 void VirtualDisk::stall(std::uint64_t for_ns) { stalled_until_ns_ = timeline_.now_ns() + for_ns; }
 
 // Every handle of a node reports such a loss once, at a datasync.
@@ -323,7 +302,7 @@ void VirtualDisk::synced(End& end, Active& active) {
 }
 
 // Writes the bytes into the cache. The disk gets them later.
-void VirtualDisk::write(Active& active) {
+void VirtualDisk::write(const End& end, Active& active) {
   Image& image = *images_[active.file];
   const Request& request = active.request;
   if (digest(request.data) != active.digest) ++misuses_;
@@ -341,8 +320,8 @@ void VirtualDisk::write(Active& active) {
     std::memcpy(image.contents.data() + at, from, bytes);
     active.moved += bytes;
   });
-  if (most > 0) image.changed_ns = timeline_.now_ns();
-  if (most > 0) settle(active, most);
+  if (most > 0) image.changed_ns = wall_ns();
+  if (most > 0) settle(end, active, most);
 }
 
 // Before a node overwrites bytes in another node's cache, these bytes go to the disk. File systems whose
@@ -357,12 +336,12 @@ void VirtualDisk::take_over(Image& image, std::uint32_t node, Extent extent) {
 }
 
 // Marks the first `most` bytes of a write as dirty, until the disk has taken them.
-void VirtualDisk::settle(const Active& active, std::uint64_t most) {
+void VirtualDisk::settle(const End& end, const Active& active, std::uint64_t most) {
   Image& image = *images_[active.file];
   const std::uint64_t until =
       active.direct ? timeline_.now_ns() : occupy(active.file, active.request.offset, most, active.moved);
   each_part(active.request, most, [&](std::uint64_t at, const std::byte*, std::uint64_t bytes) {
-    image.dirty.push_back({active.node, {at, at + bytes}, until, !active.direct});
+    image.dirty.push_back({&end, active.node, {at, at + bytes}, until, !active.direct});
   });
   timeline_.at(until, [&image, this] {
     while (!image.dirty.empty() && image.dirty.front().until_ns <= timeline_.now_ns()) {

@@ -42,6 +42,7 @@ class VirtualDisk {
  public:
   using File = std::size_t;
   using Process = std::uint32_t;  // the first process of node n has number n
+  static constexpr std::uint64_t epoch_ns = 100'000'000'000'000'000;  // the date at time 0: in 1973
 
   VirtualDisk(Timeline& timeline, Trace& trace, std::uint32_t nodes, const DiskOptions& options);
   ~VirtualDisk();
@@ -61,15 +62,19 @@ class VirtualDisk {
   bool in_use(File file) const;
   // Removes the file and makes another one with the same name, these bytes and the same inode number.
   void replace(File file, std::span<const std::byte> bytes);
-  // Acts as a program on another machine that writes the whole file anew, an hour from now.
+  // Acts as a program on another machine that writes the whole file anew, a day from now.
   void rewrite(File file, std::span<const std::byte> bytes);
   // Mounts the file system anew: it has another device number.
   void mount_again() { ++mounts_; }
+  std::uint64_t mounts() const { return mounts_; }  // so far
+  // The clock that gives files their times, and programs the date. It may be set back.
+  std::uint64_t wall_ns() const { return epoch_ns + timeline_.now_ns() - back_ns_; }
+  void set_clock_back(std::uint64_t by_ns) { back_ns_ += by_ns; }
   // The file's identity, with its real inode number, and a birth time and device number that the disk gives
   // it.
   FileIdentity identify(const Fd& file);
   // Its state; that of the real file if the disk does not have it. The times are those of the virtual clock.
-  // A crash of a node does not set them back.
+  // A crash of a node may set them back.
   Result<FileState> state_of(const Fd& file) const;
   // Adds a process to a node: a new agent after an old one has ended, or a recovery beside it. `locks`: its
   // writes wait for locks of other processes (io/posix/extent_lock.hpp).
@@ -116,6 +121,8 @@ class VirtualDisk {
   std::uint64_t misuses() const { return misuses_; }
   std::uint64_t most_in_flight(Process process) const;  // bytes of writes
   std::uint64_t bytes_asked(Process process) const;     // of all writes and reads so far
+  // True if a close has lost bytes.
+  bool has_refused() const { return refused_; }
 
  private:
   struct Image;
@@ -134,17 +141,17 @@ class VirtualDisk {
   void forget_nameless();
   int planned_error(Op op);
   std::uint64_t occupy(File file, std::uint64_t offset, std::uint64_t bytes, std::uint64_t held);
-  std::uint64_t start(Active& active);
-  std::uint64_t ends(Active& active);
+  std::uint64_t start(const End& end, Active& active);
+  std::uint64_t ends(const End& end, Active& active);
   void complete(End& end, const std::shared_ptr<Active>& active);
   void kill(End& end);
-  void write(Active& active);
+  void write(const End& end, Active& active);
   void unlock(const End& owner);
   static bool locked_for(const End& end, const Image& image, Extent extent);
-  void settle(const Active& active, std::uint64_t most);
+  void settle(const End& end, const Active& active, std::uint64_t most);
   void lose(const Active& active);
-  int close_error(File file, std::uint32_t node);
-  void close(File file, std::uint32_t node, int error);
+  int close_error(File file, const End& end);
+  void close(File file, const End& end, int error);
   void take_over(Image& image, std::uint32_t node, Extent extent);
   void roll_back(Image& image, std::list<Dirty>::const_iterator lost);
   void synced(End& end, Active& active);
@@ -164,6 +171,8 @@ class VirtualDisk {
   std::uint64_t slowness_ = 1;
   std::uint64_t mounts_ = 1;
   std::uint64_t stalled_until_ns_ = 0;
+  std::uint64_t back_ns_ = 0;
+  bool refused_ = false;
   std::uint64_t misuses_ = 0;
 };
 

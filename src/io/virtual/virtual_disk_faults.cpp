@@ -13,6 +13,7 @@ namespace millrace::io {
 
 namespace {
 constexpr std::uint64_t sector = 512;
+constexpr std::uint64_t times_stay_ns = 5'000'000'000;  // in the cache
 }  // namespace
 
 void VirtualDisk::fail(Op op, std::uint64_t skip, int error) { planned_.push_back({op, skip, error}); }
@@ -40,7 +41,7 @@ void VirtualDisk::kill(End& end) {
   for (const auto& one : active) {
     one->error = EIO;
     const bool writes = one->request.op == Op::write;
-    if (writes && !(end.locks_ && locked_for(end, *images_[one->file], one->extent()))) write(*one);
+    if (writes && !(end.locks_ && locked_for(end, *images_[one->file], one->extent()))) write(end, *one);
     one->over = true;
     end.done_.push_back({one->request.token, Status::from_errno(EIO), 0});
   }
@@ -58,8 +59,40 @@ void VirtualDisk::crash(Process process, bool host) {
     for (auto one = image->dirty.begin(); one != image->dirty.end(); ++one) {
       if (one->node == node) roll_back(*image, one);
     }
+    // A datasync does not bring the time of the last write to the disk.
+    const bool lately = image->changed_ns + times_stay_ns > wall_ns();
+    if (lately && timeline_.chance(2)) image->changed_ns -= 1;
     std::erase_if(image->dirty, [node](const Dirty& one) { return one.node == node; });
   }
+}
+
+// --- Closes ---
+
+// Only a close after writes may fail, and only of the first file: copies and journals are of this machine.
+int VirtualDisk::close_error(File file, const End& end) {
+  const auto loses = [&end](const Dirty& one) { return one.accepted && one.writer == &end; };
+  return file == 0 && std::ranges::any_of(images_[file]->dirty, loses) ? planned_error(Op::close) : 0;
+}
+
+int VirtualDisk::close(Process process, Handle file) {
+  const End& end = *ends_[process];
+  const File number = end.adopted_[file].file;
+  const int error = close_error(number, end);
+  close(number, end, error);
+  return error;
+}
+
+// A close(2) brings the bytes of the process that the cache has accepted to the server, which may refuse
+// them. The server's disk gets them later.
+void VirtualDisk::close(File file, const End& end, int error) {
+  Image& image = *images_[file];
+  for (auto one = image.dirty.begin(); one != image.dirty.end(); ++one) {
+    if (!one->accepted || one->writer != &end) continue;
+    if (error != 0) roll_back(image, one);
+    one->accepted = false;
+  }
+  refused_ |= error != 0;
+  if (error != 0) ++image.losses[end.node_];  // datasyncs of all handles tell it
 }
 
 // Sets some sectors of a lost write back to the disk's contents, by chance. Bytes that another node has

@@ -34,6 +34,7 @@ inline std::uint64_t digest(const std::vector<iovec>& data) {
 
 // Bytes in the cache that are not on the disk.
 struct VirtualDisk::Dirty {
+  const End* writer;
   std::uint32_t node;
   Extent extent;
   std::uint64_t until_ns;
@@ -90,6 +91,7 @@ class VirtualDisk::End final : public Storage {
     Fd fd;  // kept open, so that no other file gets the inode
     File file = 0;
     bool direct = false;
+    bool closed = false;     // for good
     std::uint32_t told = 0;  // the losses of the file that this handle has reported
   };
 
@@ -97,13 +99,13 @@ class VirtualDisk::End final : public Storage {
 
   Result<Handle> adopt(Fd file, bool direct) override {
     const File number = disk_.file_of(file);
-    adopted_.push_back({std::move(file), number, direct, disk_.images_[number]->losses[node_]});
+    adopted_.push_back({std::move(file), number, direct, false, disk_.images_[number]->losses[node_]});
     return static_cast<Handle>(adopted_.size() - 1);
   }
   void release(Handle file) override {
     const Fd fd = std::move(adopted_[file].fd);
     const File number = adopted_[file].file;
-    if (!dead_) disk_.close(number, node_, disk_.close_error(number, node_));
+    if (!dead_ && !adopted_[file].closed) disk_.close(number, *this, disk_.close_error(number, *this));
     disk_.released(adopted_[file].file, fd);
   }
   Result<std::uint64_t> size(Handle file) override {
@@ -119,7 +121,7 @@ class VirtualDisk::End final : public Storage {
     active.request.offset = offset;
     active.request.data = {{const_cast<std::byte*>(data.data()), data.size()}};
     active.digest = io::digest(active.request.data);
-    disk_.write(active);
+    disk_.write(*this, active);
     return Status::from_errno(active.error);
   }
   Result<FileIdentity> identify(const Fd& file, bool) override { return disk_.identify(file); }
@@ -159,7 +161,7 @@ class VirtualDisk::End final : public Storage {
       done_.push_back({active->request.token, Status::from_errno(EIO), 0});
       return;
     }
-    const std::uint64_t when = disk_.start(*active);
+    const std::uint64_t when = disk_.start(*this, *active);
     if (active->request.op == Op::write) {
       check(*active);
       in_flight_ += active->held;

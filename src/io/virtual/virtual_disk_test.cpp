@@ -130,6 +130,29 @@ TEST(VirtualDisk, EveryHandleOfANodeIsToldOnceOfAFailedDatasync) {
   EXPECT_TRUE(world.disk.stable(0).empty());
 }
 
+TEST(VirtualDisk, ACloseTellsOnceOfLostBytesToTheProcessThatWroteThem) {
+  World world;
+  const VirtualDisk::Process other = world.disk.start(0);
+  const Handle file = *world.disk.of(other).adopt(Fd(::dup(world.fd.get())), false);
+  (void)world.run(Op::write, 0, 64 << 10);
+  world.disk.fail(Op::close, 0, EIO);
+  EXPECT_EQ(world.disk.close(other, file), 0);
+  EXPECT_FALSE(world.disk.has_refused());
+  EXPECT_EQ(world.disk.close(0, world.file), EIO);
+  EXPECT_TRUE(world.disk.has_refused());
+  EXPECT_FALSE(std::ranges::equal(world.disk.contents(0), std::span(world.data).first(64 << 10)));
+  EXPECT_EQ(world.disk.close(0, world.file), 0);
+  EXPECT_FALSE(world.run(Op::datasync).first.status.ok()) << "but a datasync tells it too";
+}
+
+TEST(VirtualDisk, ACloseTellsNothingOfBytesThatAreOnTheDisk) {
+  World world;
+  (void)world.run(Op::write, 0, 4096);
+  (void)world.run(Op::datasync);
+  world.disk.fail(Op::close, 0, EIO);
+  EXPECT_EQ(world.disk.close(0, world.file), 0);
+}
+
 TEST(VirtualDisk, ACrashedHostLosesOnlyWhatWasNotSynced) {
   World world;
   (void)world.run(Op::write, 0, 512 << 10);
