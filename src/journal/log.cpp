@@ -121,6 +121,7 @@ void Log::start() {
 }
 
 void Log::complete(const io::Completion& completion) {
+  ++completions_;
   if (static_cast<std::uint32_t>(completion.token) == read_token) {
     read_.under_way = false;
     read_.status = completion.status;

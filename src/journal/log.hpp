@@ -74,6 +74,9 @@ class Log {
   bool owns(std::uint32_t owner) const { return owner == owner_; }
   void complete(const io::Completion& completion);
 
+  // Of its requests.
+  std::uint64_t completions() const { return completions_; }
+
   // The first error. After it, the log writes nothing and drops appended records.
   Status status() const { return status_; }
   // True if no record waits to be written, and no write or datasync is due or in flight.
@@ -115,6 +118,7 @@ class Log {
   Mark written_;                 // behind the last record in the file
   std::optional<Mark> syncing_;  // written_ when the datasync in flight began
   Mark stable_;                  // behind the last record on the disk
+  std::uint64_t completions_ = 0;
   bool wanted_ = false;          // the batch has to be written although it is not full
   std::optional<Mark> to_sync_;  // a datasync is due when written_ has reached this
   Status status_;

@@ -164,7 +164,7 @@ void Ledger::complete(const io::Completion& completion) {
 }
 
 void Ledger::complete(Act act, const io::Completion& completion) {
-  if (act != Act::look) --calls_;
+  if (act != Act::look) --calls_, ++ended_calls_;
   switch (act) {
     case Act::create:
       return begin(completion.status);

@@ -78,7 +78,13 @@ class Ledger {
 
   // A completion of the storage; ignored if it is for another owner.
   void complete(const io::Completion& completion);
-  bool quiet() const { return calls_ == 0 && look_ == Look::none && (log_ == nullptr || !log_->in_flight()); }
+  bool quiet() const { return !busy() && !looks(); }
+  // True if the storage has requests of the ledger's file.
+  bool busy() const { return calls_ != 0 || (log_ != nullptr && log_->in_flight()); }
+  // True if it looks at the target.
+  bool looks() const { return look_ != Look::none; }
+  // Of the file's requests; starts again with each file.
+  std::uint64_t completions() const { return ended_calls_ + (log_ ? log_->completions() : 0); }
 
   const std::string& problem() const { return problem_; }
   const std::string& path() const { return file_.path; }
@@ -100,9 +106,10 @@ class Ledger {
   std::string directory_;
   journal::Identity target_;
   std::unique_ptr<journal::Log> log_;
-  std::shared_ptr<io::Owned> made_;             // what the storage creates
-  io::Owned file_ = {};                         // has the lock; not valid: not yet created
-  std::uint32_t calls_ = 0;                     // with the storage
+  std::shared_ptr<io::Owned> made_;  // what the storage creates
+  io::Owned file_ = {};              // has the lock; not valid: not yet created
+  std::uint32_t calls_ = 0;          // with the storage
+  std::uint64_t ended_calls_ = 0;
   bool named_ = false;                          // the file's name is on the disk
   Result<io::Handle> watched_ = Code::invalid;  // the target
   std::uint32_t own_number_;                    // owner number of the ledger's own requests

@@ -87,6 +87,22 @@ TEST_F(Ledgers, a_close_with_durability_node_is_answered_when_the_ledger_is_stab
   EXPECT_EQ(rig->storage.misuse(), io::Misuse{});
 }
 
+TEST_F(Ledgers, one_that_is_slow_is_a_wait_for_the_file_system_of_the_journals) {
+  start({.seed = 3, .max_delay_polls = 300});
+  const FileSlot slot = rig->open(0, file, asked(Strategy::sort, Durability::node));
+  rig->fill(0, slot, 5000, 100, 1);
+  std::uint64_t longest_ns = 0;
+  for (int i = 0; i < 400; ++i) {
+    rig->step(ms);
+    const Core::Look look = rig->core.look(slot);
+    if (look.silent_journals == folder()) longest_ns = std::max(longest_ns, look.silent_ns);
+  }
+  EXPECT_GT(longest_ns, 20 * ms);
+  rig->core.close(0, slot, 1, {});
+  ASSERT_TRUE(rig->await(0, 1));
+  settle();
+}
+
 TEST_F(Ledgers, after_a_sync_nothing_is_kept_and_the_next_record_begins_a_new_one) {
   for (const Strategy strategy : {Strategy::automatic, Strategy::journal}) {
     start();
