@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/ledger.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -131,11 +132,23 @@ void Ledger::give_up() {
 }
 
 void Ledger::set_draining(bool draining) {
-  if (log_ != nullptr) log_->set_state(draining ? journal::State::draining : journal::State::open);
+  if (log_ != nullptr && log_->set_state(draining ? journal::State::draining : journal::State::open))
+    keep_sign();
 }
 
 void Ledger::show_life(bool progress) {
-  if (log_ != nullptr) log_->show_life(progress);
+  if (log_ == nullptr) return;
+  log_->show_life(progress);
+  keep_sign();
+}
+
+// The log's mtime is the last sign of life for a recovery. It goes back if somebody sets the node's clock
+// back.
+void Ledger::keep_sign() {
+  const Result<FileState> now = storage_.state_of(file_.file);
+  if (!now) return;
+  last_sign_ns_ = std::max(last_sign_ns_, now->mtime_ns);
+  log_->set_alive(now->mtime_ns < last_sign_ns_ ? last_sign_ns_ : 0);
 }
 
 void Ledger::note_writers(journal::Writers may_write) {
@@ -150,7 +163,9 @@ void Ledger::note_writers(journal::Writers may_write) {
     return;
   }
   if (look_ == Look::asked) look_ = Look::outdated;  // something may have written since the look began
-  if (std::exchange(writers_, may_write) != may_write) log_->note(writers_, left_);
+  if (std::exchange(writers_, may_write) == may_write) return;
+  log_->note(writers_, left_);
+  keep_sign();
 }
 
 void Ledger::complete(const io::Completion& completion) {
@@ -158,6 +173,7 @@ void Ledger::complete(const io::Completion& completion) {
     return complete(static_cast<Act>(static_cast<std::uint32_t>(completion.token)), completion);
   if (log_ == nullptr || !log_->owns(sink::owner_of(completion.token))) return;
   log_->complete(completion);
+  keep_sign();
   if (log_->status().ok() || failing_ || given_up_) return;
   fail(log_->status());
   failing_ = true;
