@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
 """run.py [--from=SEED] PROGRAM... PROGRAM=CASES...: runs each mutant until the simulation, or a unit test,
-finds what is wrong with it; says by which seed, or in which case. --from: the first seed of the programs that follow."""
+finds what is wrong with it; says by which seed, or in which case. --from: the first seed of the next programs."""
 
 from __future__ import annotations
 
