@@ -46,8 +46,7 @@ void Ledger::create() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   target_.created_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
   log_ = std::make_unique<journal::Log>(storage_, next_owner_, target_);
-  writers_ = journal::Writers::owner;
-  left_ = {};
+  said_ = {};
   made_ = std::make_shared<io::Owned>();
   call(Act::create, [made = made_, directory = directory_, target = target_]() -> Status {
     if (target.path.empty() || target.path.size() > journal::path_max) return Code::unsupported;
@@ -154,7 +153,7 @@ void Ledger::keep_sign() {
 void Ledger::note_writers(journal::Writers may_write) {
   if (log_ == nullptr) return;
   if (may_write == journal::Writers::nobody) {
-    if (writers_ == may_write || look_ != Look::none || !watched_) return;
+    if (said_.writers == may_write || look_ != Look::none || !watched_) return;
     look_ = Look::asked;
     io::Request look;
     look.op = io::Op::look;
@@ -163,8 +162,8 @@ void Ledger::note_writers(journal::Writers may_write) {
     return;
   }
   if (look_ == Look::asked) look_ = Look::outdated;  // something may have written since the look began
-  if (std::exchange(writers_, may_write) == may_write) return;
-  log_->note(writers_, left_);
+  if (std::exchange(said_.writers, may_write) == may_write) return;
+  log_->note(said_.writers, said_.left);
   keep_sign();
 }
 
@@ -196,9 +195,9 @@ void Ledger::complete(Act act, const io::Completion& completion) {
       if (!completion.status.ok()) storage_.release(*std::exchange(watched_, completion.status));
       if (std::exchange(look_, Look::none) == Look::outdated || !completion.status.ok() || log_ == nullptr)
         return;
-      writers_ = journal::Writers::nobody;
-      left_ = completion.state;
-      log_->note(writers_, left_);
+      said_.writers = journal::Writers::nobody;
+      said_.left = completion.state;
+      log_->note(said_.writers, said_.left);
       return;
   }
 }

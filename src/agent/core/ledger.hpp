@@ -74,7 +74,7 @@ class Ledger {
   // Recovery refuses a target that others have changed (recovery/state.hpp). So the log says who may write to
   // the target now: `nobody` as soon as the storage has told the state that the last write has left.
   void note_writers(journal::Writers may_write);
-  journal::Writers writers() const { return writers_; }
+  journal::Writers writers() const { return said_.writers; }
 
   // A completion of the storage; ignored if it is for another owner.
   void complete(const io::Completion& completion);
@@ -108,8 +108,10 @@ class Ledger {
   Result<io::Handle> watched_ = Code::invalid;  // the target
   std::uint32_t own_number_;                    // owner number of the ledger's own requests
   enum class Look : std::uint8_t { none, asked, outdated } look_ = Look::none;  // at the target
-  journal::Writers writers_ = journal::Writers::owner;
-  FileState left_;
+  struct Said {
+    journal::Writers writers = journal::Writers::owner;
+    FileState left;
+  } said_;                          // of the target, in the file
   std::uint64_t last_sign_ns_ = 0;  // the latest mtime that a file of this ledger has had
   std::uint64_t base_ = 0;          // records of earlier files
   std::uint64_t appended_ = 0;      // records of this file up to the last data record
