@@ -55,9 +55,11 @@ class Log {
   // crash can break.
   void sync();
 
-  // Other processes see the new state at once.
-  void set_state(State state);
+  // Other processes see the new state at once. True if it is another one.
+  bool set_state(State state);
   void show_life(bool progress);
+  // 0: the file's mtime is the last sign of life.
+  void set_alive(std::uint64_t alive_ns);
   // Notes who may write to the target from now on, and the state that the target has now.
   void note(Writers writers, const FileState& target);
 

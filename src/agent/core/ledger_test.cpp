@@ -190,6 +190,29 @@ TEST_F(Ledgers, one_that_holds_nothing_does_not_tie_who_opens_the_file_next_to_a
   EXPECT_TRUE(rig->core.error(next).ok());
 }
 
+TEST_F(Ledgers,
+       one_whose_file_is_not_there_yet_does_not_tie_who_opens_the_file_next_to_a_file_that_has_failed) {
+  start({.max_delay_polls = 1000});
+  auto wire = std::make_shared<Wire>();
+  const FileSlot slot = rig->open_fed(file, asked(Strategy::sort, Durability::node), 1, 1,
+                                      std::make_unique<MemoryCarrier>(wire));
+  rig->fill(0, slot, 0, 3000, 1);
+  rig->step();
+  wire->status = Code::lost_peer;
+  rig->core.abandon(0);
+  for (int i = 0; i < 100 && rig->core.error(slot).ok(); ++i) rig->step();
+  ASSERT_EQ(rig->core.error(slot).code(), Code::lost_peer);
+  for (int i = 0; i < 20; ++i) rig->step();
+  ASSERT_TRUE(rig->core.keeps(slot));
+  ASSERT_EQ(names(), 0U) << "so nobody waits for it";
+  const FileSlot next = rig->open_fed(file, asked(Strategy::sort, Durability::node), 1, 2);
+  EXPECT_NE(next, slot);
+  EXPECT_TRUE(rig->core.error(next).ok());
+  rig->core.abandon(0);
+  for (int i = 0; i < 2000; ++i) rig->step();
+  EXPECT_EQ(names(), 0U) << "nobody relies on it";
+}
+
 TEST_F(Ledgers, without_a_directory_durability_node_is_like_disk) {
   rig = std::make_unique<Rig>(io::MemoryOptions{}, "/nowhere");
   file = rig->storage.create();
