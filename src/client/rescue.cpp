@@ -10,7 +10,8 @@
 
 namespace millrace::client {
 
-Status rescue(const transport::Producer& ring, const Protected& file, const std::string& directory) {
+Status rescue(const transport::Producer& ring, const Protected& file, const std::string& directory,
+              std::uint64_t alive_ns) {
   std::vector<journal::Record> records;
   ring.each_kept([&](const transport::FrameHeader& frame, const std::byte* at) {
     if (!transport::carries_records(frame.kind) || frame.file != file.file || frame.length == 0) return;
@@ -25,8 +26,8 @@ Status rescue(const transport::Producer& ring, const Protected& file, const std:
       records.push_back(saved);
     }
   });
-  return records.empty() ? Status()
-                         : journal::save(directory, file.identity, records, {.writers = file.writers});
+  const journal::StateSector left{.writers = file.writers, .alive_ns = alive_ns};
+  return records.empty() ? Status() : journal::save(directory, file.identity, records, left);
 }
 
 }  // namespace millrace::client

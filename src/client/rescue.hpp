@@ -20,7 +20,9 @@ struct Protected {
 
 // Call it after the agent has gone. The ring still has the file's records that the agent has not released.
 // The function writes them to a log beside the file's ledger, for `millrace recover`. Ok if there are no such
-// records.
-Status rescue(const transport::Producer& ring, const Protected& file, const std::string& directory);
+// records. `alive_ns`: the agent's last sign of life (AgentPage). This rank may notice its death long after,
+// and whoever has changed the file meanwhile has newer bytes.
+Status rescue(const transport::Producer& ring, const Protected& file, const std::string& directory,
+              std::uint64_t alive_ns);
 
 }  // namespace millrace::client

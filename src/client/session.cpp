@@ -154,7 +154,8 @@ void Session::save() {
   if (!lost()) return;
   for (const Protected& file : std::exchange(protected_, {})) {
     const std::string& path = file.identity.path;
-    const Status saved = rescue(parts_.producer, file, parts_.journal_directory);
+    const Status saved = rescue(parts_.producer, file, parts_.journal_directory,
+                                view_.page().alive_ns.load(std::memory_order_relaxed));
     parts_.contact->say(
         saved.ok() ? path + ": the agent has gone; the bytes written to the file are in journals in " +
                          parts_.journal_directory + ": run millrace recover on this node"

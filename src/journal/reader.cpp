@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 
 #include "io/posix/descriptor.hpp"
@@ -136,6 +137,15 @@ bool commit_behind(const Fd& file, const Summary& summary) {
     return header.header_checksum == header_checksum(header, summary.header.checksum) &&
            header.offset > summary.payload_bytes;
   });
+}
+
+std::uint64_t boot_of(const Fd& file) {
+  std::array<std::byte, offsetof(FileHeader, device)> start{};
+  const Result<std::size_t> got = io::read_at(file, 0, start);
+  std::uint64_t boot = 0;
+  if (got && *got == start.size() && std::memcmp(start.data(), magic, sizeof magic) == 0)
+    std::memcpy(&boot, start.data() + offsetof(FileHeader, boot), sizeof boot);
+  return boot;
 }
 
 bool never_committed(const Fd& file) {

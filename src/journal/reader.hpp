@@ -93,6 +93,9 @@ Summary scan(const Fd& file, const std::function<void()>& goes_on = {});
 // damaged records, so that a program may rely on them. True too if the file cannot be read.
 bool commit_behind(const Fd& file, const Summary& summary);
 
+// The boot in which the log was begun, also of a damaged log; 0: it does not tell.
+std::uint64_t boot_of(const Fd& file);
+
 // True if a crash of the node may have left this file of a log without any commit: the header has reached the
 // disk in parts or not at all (zeros), and no bytes behind it look like a commit record.
 bool never_committed(const Fd& file);

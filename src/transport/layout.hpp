@@ -94,6 +94,8 @@ struct AgentPage {
   // Grows while ranks wait and the agent's loop turns, even if the storage answers nothing.
   alignas(64) std::atomic<std::uint64_t> progress;
   std::atomic<std::uint64_t> moved;  // grows whenever this agent, or one downstream, gets something done
+  // The node's clock at the last turn of the agent's loop, nanoseconds since 1970; 0: not told.
+  std::atomic<std::uint64_t> alive_ns;
   alignas(64) std::atomic<std::uint64_t> openings;  // grows whenever a file gets its number
   std::atomic<std::uint32_t> slots;                 // files[slots...] were never used
   std::atomic<std::uint32_t> ending;  // why the agent has ended by itself, with bytes; 0: no reason

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 import pytest
 from conftest import BUILD, eventually
@@ -76,6 +77,26 @@ def test_what_changes_no_byte_of_the_file_is_no_change(crashed, tmp_path):
     path.chmod(0o600)
     os.link(path, tmp_path / "link")
     assert recover(crashed).returncode == 0 and path.read_bytes() == pattern(0, WHOLE)
+
+
+def test_what_a_rank_saves_late_is_not_newer_than_what_a_stranger_wrote_after_the_death_of_its_agent(crashed, tmp_path):
+    """After the sync there is no ledger. The ranks' rings have the only records."""
+    path, go = tmp_path / "data", crashed.folder / "go"
+    crashed.start(BUILD / "bin/tests" / f"order_{crashed.mpi}", path, go, strategy="journal")
+    assert eventually(lambda: all(f"step 0 {rank}" in crashed.out for rank in (0, 1)), BOUND_S), crashed.err
+    agent = crashed.agent()
+    os.kill(agent, signal.SIGSTOP)
+    crashed.go("go.0")
+    assert eventually(lambda: all(f"step 1 {rank}" in crashed.out for rank in (0, 1)), BOUND_S), crashed.err
+    kill(agent)
+    time.sleep(6)  # recovery/recovery_target.cpp allows 5 s
+    path.write_bytes(NEWER)
+    for name in ("go.1", "go.2"):
+        crashed.go(name)
+    crashed.wait(BOUND_S)
+    refused = recover(crashed)
+    assert refused.returncode == 1 and "was changed after" in refused.stderr, refused
+    assert path.read_bytes() == NEWER and ledgers(crashed)
 
 
 def test_an_open_that_recovers_says_so(crashed, new_job, tmp_path):

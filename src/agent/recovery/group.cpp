@@ -75,9 +75,13 @@ bool Group::usable(Found& found) {
   using journal::Verdict;
   journal::Summary& summary = found.summary;
   const Result<std::uint64_t> size = io::size_of(found.file);
+  // If only the agent has died, the node has every byte, and what does not fit is damage.
+  const std::uint64_t boot = journal::boot_of(found.file);
+  const bool crashed = boot == 0 || boot != pace_.boot();
   // Its agent died before it had written the header.
-  const bool empty = summary.verdict == Verdict::not_a_journal && size && *size < sizeof summary.header;
-  if (empty || (unreadable_header(summary) && journal::never_committed(found.file))) {
+  const bool empty =
+      crashed && summary.verdict == Verdict::not_a_journal && size && *size < sizeof summary.header;
+  if (empty || (crashed && unreadable_header(summary) && journal::never_committed(found.file))) {
     if (!empty)
       outcome_.out << found.path
                    << ": the journal has no record, because its node went down before one was on the disk\n";
@@ -85,7 +89,7 @@ bool Group::usable(Found& found) {
     return false;
   }
   if (summary.verdict == Verdict::corrupt && summary.end > 0 &&
-      (options_.force || !journal::commit_behind(found.file, summary)))
+      (options_.force || (crashed && !journal::commit_behind(found.file, summary))))
     summary.verdict = Verdict::torn;
   if (journal::to_status(summary.verdict).ok() && summary.records == 0 && !options_.dry_run)
     return (void)io::remove_durably(found.path), false;

@@ -119,6 +119,26 @@ TEST_F(Recovery, DamageBehindTheLastCommitIsATailDamageBeforeItIsRefused) {
   EXPECT_EQ(content().substr(0, 4), "one.");
 }
 
+TEST_F(Recovery, DamageIsNoCrashIfTheNodeHasNotGoneDownSince) {
+  journal::Identity who = identity();
+  who.boot = Pace().boot();
+  for (const std::size_t at : {std::size_t{100}, std::size_t{4100}, std::size_t{4096 + 512 + 60}}) {
+    journal::TestJournal made(who);
+    made.append(0, "one.");
+    made.append(50, "two.");
+    made.finish();
+    std::vector<std::byte> bytes = made.bytes();
+    bytes[at] ^= std::byte{1};
+    if (at == 100) put("cut", std::span(bytes).first(3000));
+    put("a", bytes);
+    const Ran ran = run();
+    EXPECT_EQ(ran.status, 1) << at << ran.out << ran.error;
+    EXPECT_TRUE(fs::exists(place("a"))) << at << ": it was not committed, but its agent alone has died";
+    EXPECT_TRUE(fs::exists(place("cut")));
+    EXPECT_EQ(content(), std::string(100, '.'));
+  }
+}
+
 TEST_F(Recovery, AnotherFileOfThatNameIsRefused) {
   put("a", {{0, "new"}});
   fs::create_directory(root + "/elsewhere");
