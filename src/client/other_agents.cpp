@@ -95,8 +95,12 @@ bool settle_with(Process& process, const char* path, std::uint64_t number, Other
 }  // namespace
 
 struct OtherAgents::Known {
-  explicit Known(const std::string& directory) : watch(directory) {}
-  transport::FolderWatch watch;
+  explicit Known(const std::string& directory) : watch(directory), spare(transport::spare_directory) {}
+  bool changed() {
+    const bool own = watch.changed();
+    return spare.changed() || own;
+  }
+  transport::FolderWatch watch, spare;
   List living;
 };
 
@@ -109,7 +113,7 @@ OtherAgents::~OtherAgents() = default;
 
 OtherAgents::List OtherAgents::look(Process& process) {
   const std::lock_guard lock(mutex_);
-  if (!known_->watch.changed()) return known_->living;
+  if (!known_->changed()) return known_->living;
   List living;
   for (const std::string& path : transport::presences_in(local_directory(settings_))) {
     const auto is = [&path](const std::shared_ptr<OtherAgent>& one) {

@@ -46,19 +46,22 @@ Mapping map_page(int process, int page) {
 Result<Presence> Presence::announce(const std::string& directory, const std::string& name, int page) {
   PresenceRecord record{};
   if (name.size() >= sizeof record.name) return Code::invalid;
-  Result<io::Owned> made = io::create_owned(directory, suffix);
-  if (!made) return made.status();
   std::memcpy(record.magic, magic, sizeof magic);
   record.version = protocol_version;
   record.process = ::getpid();
   record.page = page;
   std::memcpy(record.name, name.data(), name.size());
-  Presence own;
-  own.file_ = std::move(made->file);
-  own.path_ = std::move(made->path);
-  if (const Status put = io::write_at(own.file_, 0, std::as_bytes(std::span(&record, 1))); !put.ok())
-    return put;
-  return own;
+  Status refused;
+  for (const std::string& place : {directory, std::string(spare_directory)}) {
+    Result<io::Owned> made = io::create_owned(place, suffix);
+    Presence own;
+    if (made) own.file_ = std::move(made->file), own.path_ = std::move(made->path);
+    const Status put =
+        made ? io::write_at(own.file_, 0, std::as_bytes(std::span(&record, 1))) : made.status();
+    if (put.ok()) return own;
+    if (refused.ok()) refused = put;
+  }
+  return refused;
 }
 
 Presence::~Presence() {
@@ -122,8 +125,12 @@ void bury_dead(const std::string& directory) {
 }
 
 std::vector<std::string> presences_in(const std::string& directory) {
-  Result<std::vector<std::string>> found = io::list_owned(directory, suffix);
-  return found ? *std::move(found) : std::vector<std::string>();
+  const Result<std::vector<std::string>> found = io::list_owned(directory, suffix);
+  std::vector<std::string> all = found ? *found : std::vector<std::string>();
+  if (directory == spare_directory) return all;
+  const Result<std::vector<std::string>> spare = io::list_owned(spare_directory, suffix);
+  if (spare) all.insert(all.end(), spare->begin(), spare->end());
+  return all;
 }
 
 }  // namespace millrace::transport

@@ -14,8 +14,11 @@
 
 // The agents of a user on this node. Each living agent has a small file in the user's folder of logs, its
 // presence, and holds the lock of this file (flock) as long as it lives. Other jobs of the user find the
-// agent by this file, also if the agent has outlived its job and does not answer.
+// agent by this file, also if the agent has outlived its job and does not answer. If that folder takes no
+// file (it is missing, full or read-only), the presence is in spare_directory.
 namespace millrace::transport {
+
+inline constexpr const char* spare_directory = "/dev/shm";
 
 using io::FolderWatch;
 
@@ -74,7 +77,7 @@ class Neighbour {
 // Removes the presences of agents that have died.
 void bury_dead(const std::string& directory);
 
-// The paths of all presences in the user's folder.
+// The paths of all presences in the user's folders of both directories.
 std::vector<std::string> presences_in(const std::string& directory);
 
 }  // namespace millrace::transport

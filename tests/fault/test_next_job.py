@@ -88,6 +88,15 @@ def test_a_stopped_agent_is_ended_before_the_next_job_writes(new_job, tmp_path, 
     assert drain(first, "1s").returncode == 0
 
 
+def test_an_agent_is_known_also_if_the_folder_of_journals_takes_no_file(new_job, tmp_path):
+    path, missing = tmp_path / "data", tmp_path / "missing"
+    first, agent = killed_job(new_job, "mpich", path, stopped=True, journal_directory=missing)
+    second = next_job(new_job, "mpich", first, path, timeout="2s", journal_directory=missing)
+    ends(second)
+    assert second.errors() == {} and gone(agent), "both agents may write the file"
+    assert path.read_bytes() == pattern(0, BYTES)
+
+
 def test_bytes_in_a_journal_of_an_agent_that_is_ended_come_to_the_file_first(new_job, tmp_path):
     path = tmp_path / "data"
     first, agent = killed_job(new_job, "mpich", path, stopped=True, durability="node")

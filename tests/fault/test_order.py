@@ -10,7 +10,7 @@ import time
 
 import pytest
 from conftest import BUILD, eventually
-from disk import freeze, small_disk, thaw
+from disk import freeze, remount_read_only, small_disk, thaw
 from test_ledger import BOUND_S, LONG, kill, ledgers, millrace, recover
 from victim import pattern
 
@@ -20,9 +20,10 @@ WHOLE = 2 * PIECE * PIECES
 NEWER = bytes(range(3, 203)) * 3000
 
 
-def kept(job):
+def kept(job, folder=None):
     """Bytes of all records in ledgers. The size of a ledger says less: it has more than the bytes."""
-    return sum(int(size) for size in re.findall(r"records, (\d+) bytes for", recover(job, "--list").stdout))
+    listed = millrace("recover", "--dir", folder or job.temporary, "--list")
+    return sum(int(size) for size in re.findall(r"records, (\d+) bytes for", listed.stdout))
 
 
 def leave(job, path, then=None, **settings):
@@ -30,7 +31,7 @@ def leave(job, path, then=None, **settings):
     words = [f"piece={PIECE}", f"pieces={PIECES + 1}", f"stop={PIECES}"]
     job.victim(path, *words, strategy="journal", write_within="100ms", **settings)
     ranks = job.at_stop()
-    assert eventually(lambda: kept(job) >= WHOLE, BOUND_S), job.err
+    assert eventually(lambda: kept(job, settings.get("journal_directory")) >= WHOLE, BOUND_S), job.err
     if then:
         then()
     kill(job.agent(), *ranks.values())
@@ -148,6 +149,19 @@ def test_a_file_system_that_is_mounted_anew_has_the_same_files(crashed, tmp_path
             assert (place / "data").read_bytes() == pattern(0, WHOLE)
         finally:
             subprocess.run(["losetup", "-d", taken], check=True)
+
+
+def test_a_folder_of_journals_that_takes_no_write_is_not_an_error_of_the_file(crashed, tmp_path):
+    path = tmp_path / "data"
+    with small_disk(tmp_path, 64) as place:
+        leave(crashed, path, journal_directory=place)
+        remount_read_only(place)
+        refused = millrace("recover", "--dir", place)
+        subprocess.run(["mount", "-o", "remount,rw", place], check=True)
+        assert refused.returncode == 1 and f"nothing was written to {path}" in refused.stderr, refused
+        assert "write the file again" not in refused.stderr, refused
+        assert path.read_bytes() == b"" and millrace("recover", "--dir", place).returncode == 0
+    assert path.read_bytes() == pattern(0, WHOLE)
 
 
 # --- one order ---

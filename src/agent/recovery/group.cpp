@@ -200,6 +200,9 @@ void Group::recover(const std::vector<std::string>& paths) {
       outcome_.out << found.path << ": " << found.what() << " for " << target.name << '\n';
     return;
   }
+  if (!begin().ok())
+    return refuse_all("the folder or the disk of the journal takes no write, so nothing was written to " +
+                      target.name + "; the journal stays");
   const Result<Fd> seen = io::duplicate(*target.file);
   Status ended = write_all(*std::move(target.file));
   if (!ended.ok() && seen) leave(storage_.state_of(*seen));
@@ -219,7 +222,6 @@ Status Group::write_all(Fd target) {
   logs.reserve(found_.size());
   for (const Found& found : found_)
     logs.push_back({found.file, found.summary.end, begun[clock_of(found.start)]});
-  if (const Status marked = begin(); !marked.ok()) return marked;
   return replay(logs, std::move(target), storage_, pace_, [this](bool progress) { show_life(progress); });
 }
 

@@ -136,8 +136,10 @@ Result<Fd> Recovery::lock_folder() {
 std::vector<Recovery::Journals> Recovery::by_target(const std::vector<std::string>& paths) const {
   std::vector<Journals> all;
   std::multimap<std::uint64_t, std::size_t> by_inode;
+  std::vector<std::string> unopened;
   for (const std::string& path : paths) {
     const Result<journal::Named> log = journal::look_at(path);
+    if (!log && log.status().code() != Code::not_found) unopened.push_back(path);
     if (!log) continue;  // removed meanwhile
     const journal::FileHeader& header = log->start.header;
     const FileIdentity target = journal::target_of(header);
@@ -153,6 +155,16 @@ std::vector<Recovery::Journals> Recovery::by_target(const std::vector<std::strin
       by_inode.emplace(target.inode, all.size());
       all.push_back({target, legible, {path}});
     }
+  }
+  // Group::take() refuses them, with the other journals of their files. Their names tell the inode.
+  for (const std::string& path : unopened) {
+    const auto of_its_file = std::ranges::find_if(all, [&path](const Journals& one) {
+      return one.legible && path.ends_with(journal::suffix_of(one.target.inode));
+    });
+    if (of_its_file == all.end())
+      all.push_back({{}, false, {path}});
+    else
+      of_its_file->paths.push_back(path);
   }
   return all;
 }

@@ -98,9 +98,15 @@ int list_journals(const std::string& directory, io::Storage& storage, std::ostre
                   std::ostream& error) {
   const auto paths = journals_in(directory, error);
   if (!paths) return 1;
+  bool all = true;
   for (const std::string& path : *paths) {
     const Result<journal::Named> log = journal::look_at(path);
-    if (!log) continue;  // removed meanwhile
+    if (!log && log.status().code() == Code::not_found) continue;  // removed meanwhile
+    if (!log) {
+      error << begin_of_line << path << ": " << log.status().describe() << '\n';
+      all = false;
+      continue;
+    }
     const journal::Summary summary = journal::scan(log->file);
     out << path << ": " << contents(summary);
     if (journal::to_status(summary.verdict).ok() || summary.end > 0) {
@@ -117,7 +123,7 @@ int list_journals(const std::string& directory, io::Storage& storage, std::ostre
   }
   const bool others = tell_of_others(directory, error);
   if (paths->empty() && !others) out << "no journals in " << directory << '\n';
-  return others ? 1 : 0;
+  return others || !all ? 1 : 0;
 }
 
 int discard_journals(const std::string& directory, std::span<const std::string> paths, std::ostream& out,

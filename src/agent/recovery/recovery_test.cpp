@@ -241,6 +241,23 @@ TEST_F(Recovery, WhatIsNoJournalIsLeftAlone) {
   EXPECT_FALSE(fs::exists(place("nothing"))) << "its agent died before the header was there";
 }
 
+TEST_F(Recovery, AJournalThatCannotBeOpenedIsToldAndHoldsUpThoseOfItsFile) {
+  put("a", {{0, "new"}});
+  const std::string unopened = folder() + "/1-2" + journal::suffix_of(io::identify(target)->inode);
+  fs::create_directory(unopened);  // also if root runs the test
+  const Ran listed = list();
+  EXPECT_EQ(listed.status, 1);
+  EXPECT_NE(listed.error.find(unopened), std::string::npos) << listed.out;
+  const Ran ran = run();
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.error.find(unopened), std::string::npos) << ran.error;
+  EXPECT_TRUE(fs::exists(place("a")));
+  EXPECT_EQ(content(), std::string(100, '.'));
+  fs::remove(place("a"));
+  EXPECT_EQ(run().status, 1);
+  EXPECT_EQ(run().error, ran.error.substr(0, ran.error.find('\n') + 1));
+}
+
 TEST_F(Recovery, AFolderThatOthersMayChangeIsNotUsed) {
   put("a", {{0, "new"}});
   fs::permissions(folder(), fs::perms::all);
