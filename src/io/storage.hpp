@@ -4,6 +4,7 @@
 
 #include <sys/uio.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -90,6 +91,11 @@ class Storage {
   virtual Result<FileState> state_of(const Fd& file) = 0;
   // The same without a mark, and without a wait.
   virtual Result<FileIdentity> recognise(const Fd& file) { return identify(file, false); }
+  // The clock of the times in FileState, for files of this machine.
+  virtual std::uint64_t wall_ns() const {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
+  }
   // True for a file of this machine: its close(2) waits for nothing and tells nothing.
   virtual bool is_local(const Fd&) { return false; }
 

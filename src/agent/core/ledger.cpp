@@ -144,10 +144,9 @@ void Ledger::show_life(bool progress) {
 // The log's mtime is the last sign of life for a recovery. It goes back if somebody sets the node's clock
 // back.
 void Ledger::keep_sign() {
-  const Result<FileState> now = storage_.state_of(file_.file);
-  if (!now) return;
-  last_sign_ns_ = std::max(last_sign_ns_, now->mtime_ns);
-  log_->set_alive(now->mtime_ns < last_sign_ns_ ? last_sign_ns_ : 0);
+  const std::uint64_t now_ns = storage_.wall_ns();
+  last_sign_ns_ = std::max(last_sign_ns_, now_ns);
+  log_->set_alive(now_ns < last_sign_ns_ ? last_sign_ns_ : 0);
 }
 
 void Ledger::note_writers(journal::Writers may_write) {

@@ -119,7 +119,7 @@ class Ledger {
     journal::Writers writers = journal::Writers::owner;
     FileState left;
   } said_;                          // of the target, in the file
-  std::uint64_t last_sign_ns_ = 0;  // the latest mtime that a file of this ledger has had
+  std::uint64_t last_sign_ns_ = 0;  // the latest time of a sign of life
   std::uint64_t base_ = 0;          // records of earlier files
   std::uint64_t appended_ = 0;      // records of this file up to the last data record
   bool failing_ = false;

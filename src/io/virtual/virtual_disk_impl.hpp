@@ -132,6 +132,7 @@ class VirtualDisk::End final : public Storage {
     return identity;
   }
   Result<FileState> state_of(const Fd& file) override { return disk_.state_of(file); }
+  std::uint64_t wall_ns() const override { return disk_.wall_ns(); }
   void submit(Request request) override {
     auto active = std::make_shared<Active>();
     active->node = node_;
