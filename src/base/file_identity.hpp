@@ -48,4 +48,11 @@ constexpr Sameness same_file(const FileIdentity& written, const FileIdentity& fo
   return sameness;
 }
 
+// As same_file(), for a file that may have been mounted anew since. A file system without lasting inode
+// numbers has a file's mark, if it has marks.
+constexpr Sameness same_target(const FileIdentity& written, FileIdentity found) {
+  if (written.mark > unmarked && written.mark == found.mark) found.inode = written.inode;
+  return same_file(written, found);
+}
+
 }  // namespace millrace

@@ -117,14 +117,14 @@ TEST(PendingRead, ADropLeavesItAndForgetsWhatIsBehindIt) {
 
 TEST(PendingRead, GuessesNothingWhileTheProgramWaits) {
   Rank rank(file_bytes);
-  for (std::uint64_t at = 0; at < 100 * KiB; at += 1024) rank.read(at, 1024);
-  const auto call = start(rank, 100 * KiB, 1 * MiB);
+  for (std::uint64_t at = 0; at < 1 * MiB; at += 64 * KiB) rank.read(at, 64 * KiB);
+  const auto call = start(rank, 1 * MiB, 64 * KiB);
   rank.ahead.drop();  // the process writes behind the call
   const std::uint64_t asked = rank.window.asked_bytes;
   finish(rank, *call);
   EXPECT_EQ(rank.window.asked_bytes, asked);
   std::ranges::fill(rank.window.file, std::byte{7});
-  rank.read(100 * KiB + 1 * MiB, 1024);
+  rank.read(1 * MiB + 64 * KiB, 64 * KiB);
 }
 
 TEST(PendingRead, FailsWithTheAgents) {

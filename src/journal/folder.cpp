@@ -25,12 +25,14 @@ std::string hex(std::uint64_t number) {
 // Bounds the reads of a state: a read may see a part of the old state and a part of the new one.
 constexpr int state_tries = 8;
 
-// False: the name of the log says that its target has another inode number. Earlier builds gave other names.
-bool may_be_of(std::string_view path, std::uint64_t inode) {
+// False: the name of the log says that its target has another inode number, and that the target's number
+// lasts, for it has no mark. Earlier builds gave other names.
+bool may_be_of(std::string_view path, const FileIdentity& target) {
+  if (target.mark > unmarked) return true;
   std::string_view name = path.substr(path.rfind('/') + 1);
   name.remove_suffix(std::string_view(suffix).size());
   const std::size_t first = name.find('-'), last = name.rfind('-');
-  return first == last || name.substr(last + 1) == hex(inode);
+  return first == last || name.substr(last + 1) == hex(target.inode);
 }
 
 }  // namespace
@@ -59,12 +61,12 @@ std::vector<Named> logs_of(const std::string& directory, const FileIdentity& tar
   std::vector<Named> found;
   const Result<std::vector<std::string>> paths = io::list_owned(directory, suffix);
   for (std::size_t i = 0; paths && i < paths->size(); ++i) {
-    if (!may_be_of((*paths)[i], target.inode)) continue;
+    if (!may_be_of((*paths)[i], target)) continue;
     Result<Named> log = look_at((*paths)[i], read);
     if (!log) continue;
     const FileHeader& header = log->start.header;
     if (std::memcmp(header.magic, magic, sizeof magic) != 0) continue;
-    if (same_file(target_of(header), target) == Sameness::other) continue;
+    if (same_target(target_of(header), target) == Sameness::other) continue;
     found.push_back(*std::move(log));
   }
   return found;

@@ -39,7 +39,7 @@ bool has_logs(const std::string& directory);
 // The logs that may belong to the target. For a log of another version, equal numbers of the file are enough.
 std::vector<Named> logs_of(const std::string& directory, const FileIdentity& target, const ReadStart& read);
 
-// The end of a log's name: logs_of() opens no log of another inode.
+// The end of a log's name: logs_of() opens no log of another inode, unless the target has a mark.
 std::string suffix_of(std::uint64_t inode);
 
 // Replaces the state. Only for the owner of the log, or the holder of its lock.

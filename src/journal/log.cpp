@@ -57,13 +57,19 @@ void Log::sync() {
   flush();
 }
 
-void Log::set_state(State state) {
-  if (std::exchange(start_.sector.state, state) != state) put_state();
+bool Log::set_state(State state) {
+  if (std::exchange(start_.sector.state, state) == state) return false;
+  put_state();
+  return true;
 }
 
 void Log::show_life(bool progress) {
   start_.sector.progress += progress ? 1 : 0;
   put_state();
+}
+
+void Log::set_alive(std::uint64_t alive_ns) {
+  if (std::exchange(start_.sector.alive_ns, alive_ns) != alive_ns) put_state();
 }
 
 void Log::note(Writers writers, const FileState& target) {
@@ -121,6 +127,7 @@ void Log::start() {
 }
 
 void Log::complete(const io::Completion& completion) {
+  ++completions_;
   if (static_cast<std::uint32_t>(completion.token) == read_token) {
     read_.under_way = false;
     read_.status = completion.status;

@@ -55,9 +55,11 @@ class Log {
   // crash can break.
   void sync();
 
-  // Other processes see the new state at once.
-  void set_state(State state);
+  // Other processes see the new state at once. True if it is another one.
+  bool set_state(State state);
   void show_life(bool progress);
+  // 0: the file's mtime is the last sign of life.
+  void set_alive(std::uint64_t alive_ns);
   // Notes who may write to the target from now on, and the state that the target has now.
   void note(Writers writers, const FileState& target);
 
@@ -73,6 +75,9 @@ class Log {
 
   bool owns(std::uint32_t owner) const { return owner == owner_; }
   void complete(const io::Completion& completion);
+
+  // Of its requests.
+  std::uint64_t completions() const { return completions_; }
 
   // The first error. After it, the log writes nothing and drops appended records.
   Status status() const { return status_; }
@@ -115,6 +120,7 @@ class Log {
   Mark written_;                 // behind the last record in the file
   std::optional<Mark> syncing_;  // written_ when the datasync in flight began
   Mark stable_;                  // behind the last record on the disk
+  std::uint64_t completions_ = 0;
   bool wanted_ = false;          // the batch has to be written although it is not full
   std::optional<Mark> to_sync_;  // a datasync is due when written_ has reached this
   Status status_;

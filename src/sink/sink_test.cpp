@@ -263,6 +263,8 @@ TEST_F(SinkTest, ACloseFollowsItsWritesAndItsErrorSticks) {
   start({.faults = {{Op::close, 1, 0, ENOSPC}}});
   put(0, 100 * KiB);
   const Ticket first = sink->close(false);
+  while (events(Op::close).empty() && !sink->idle()) round();
+  EXPECT_EQ(storage->in_flight(), 1U) << "the close alone";
   drain();
   EXPECT_EQ(done.at(first).code(), Code::no_space);
   EXPECT_EQ(storage->history().back().op, Op::close);

@@ -6,8 +6,9 @@ import re
 import subprocess
 
 import pytest
-from conftest import BUILD
+from conftest import BUILD, eventually
 from disk import break_disk, freeze, remount_read_only, small_disk, thaw
+from fault_system import SILENT
 from test_kill import SEEN_S
 from victim import pattern
 
@@ -125,6 +126,31 @@ def test_a_disk_that_breaks_is_an_error_on_every_rank(job_on_disk, disk):
     errors = job.errors()
     assert set(errors) == {0, 1} and all(name == "MPI_ERR_IO" for seen in errors.values() for _, name in seen), job.out
     assert "I/O error" in job.err
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["journals", "journals and file, in the middle of writes"])
+def test_a_disk_of_journals_that_hangs_is_waited_for(job, tmp_path, shared):
+    pieces = 4096
+    with small_disk(tmp_path) as disk:
+        path = (disk if shared else tmp_path) / "data"
+        settings = {"journal_directory": disk, "strategy": "journal", "timeout": "1s", "write_within": "100ms"}
+        words = [f"progress={tmp_path / 'progress'}", "pause=700"] if shared else []
+        job.victim(path, f"pieces={pieces}", f"stop={pieces // 2}", *words, **settings)
+        job.at_stop()
+        if shared:
+            job.go()
+            eventually(lambda: False, 0.4)
+        freeze(disk)
+        job.go()
+        waits = eventually(lambda: SILENT in job.err, SEEN_S)
+        eventually(lambda: False, 2)
+        told = job.errors()
+        thaw(disk)
+        assert waits and told == {}, f"{job.out}\n{job.err}"
+        assert job.wait(SEEN_S) == 0 and job.errors() == {}, f"{job.out}\n{job.err}"
+        job.expect_nothing_left()
+        assert not list(disk.glob("*/*.journal"))
+        assert path.read_bytes() == pattern(0, 2 * pieces * PIECE)
 
 
 def test_a_disk_that_hangs_does_not_hold_up_files_elsewhere(job, tmp_path):

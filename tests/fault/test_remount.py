@@ -8,7 +8,7 @@ import os
 from conftest import BUILD, eventually
 from fault_system import BOUND_S, PIECE
 from test_ledger import kill, recover
-from test_order import WHOLE, kept, leave
+from test_order import WHOLE, kept, leave, run_again
 from victim import pattern
 
 NO_MARKS = "setxattr error=EOPNOTSUPP"
@@ -31,6 +31,14 @@ def test_a_file_with_another_number_is_recovered_by_its_mark(crashed, system):
     renumbered(system, path)
     done = recover(crashed)
     assert done.returncode == 0 and path.read_bytes() == pattern(0, WHOLE), done
+
+
+def test_an_open_recovers_a_file_with_another_number(crashed, new_job, system):
+    path = system.place / "data"
+    leave(crashed, path)
+    renumbered(system, path)
+    reader = run_again(new_job, crashed, path, f"read={WHOLE}")
+    assert reader.wait(BOUND_S) == 0 and path.read_bytes() == pattern(0, WHOLE), reader.out + reader.err
 
 
 def test_a_new_file_of_that_name_has_no_mark_and_gets_nothing(crashed, system):

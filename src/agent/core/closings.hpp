@@ -39,14 +39,17 @@ class Closings {
     if (found == closing_.end()) return {};
     storage_.release(found->second);
     closing_.erase(found);
+    ++completions_;
     return completion.status;
   }
   bool quiet() const { return closing_.empty(); }
+  std::uint64_t completions() const { return completions_; }
 
  private:
   io::Storage& storage_;
   std::uint32_t owner_;
   std::uint32_t next_ = 0;
+  std::uint64_t completions_ = 0;
   std::optional<bool> local_;                    // the file is of this machine; empty: not known yet
   std::map<std::uint32_t, io::Handle> closing_;  // by the number in the token
 };

@@ -217,10 +217,12 @@ bool Core::advance(std::uint64_t now_ns) {
     moved |= lane.pipeline->pump();
     core.shared.advance_wanted |= lane.pipeline->throttled() || lane.pipeline->claims().recalls;
   });
-  core.files.each([](OpenFile& file) { file.note_writers(); });
+  core.files.each([now_ns](OpenFile& file) {
+    file.note_writers();
+    file.listen(now_ns);
+  });
   core.shared.storage.kick();
   core.files.each_lane([&](OpenFile& file, Lane& lane) {
-    lane.listen(now_ns);
     if (core.telling) lane.watch.tell(now_ns, file.path, *lane.pipeline, lane.requests, core.reports);
     if (core.tracing)
       lane.watch.look(now_ns, file.path, *lane.pipeline, lane.requests, lane.reads.get(), core.spans);
@@ -306,12 +308,15 @@ bool Core::kept(FileSlot slot, std::uint64_t mark) const {
 Core::Look Core::look(FileSlot slot) const {
   const OpenFile* file = impl_->files.at(slot);
   if (file == nullptr) return {};
-  Look look{file->identity, file->path, false, !file->closings->quiet(), 0};
+  Look look{file->identity, file->path, false, !file->closings->quiet(), file->target_silence.ns()};
+  if (file->journal_silence.ns() > look.silent_ns) {
+    look.silent_ns = file->journal_silence.ns();
+    look.silent_journals = impl_->shared.journal_directory;
+  }
   if (file->ledger && !file->ledger->quiet()) look.in_flight = true;
   for (const auto& lane : file->lanes) {
     look.fetching |= (lane->fetches && !lane->fetches->empty()) || (lane->reads && !lane->reads->empty());
     look.in_flight |= lane->busy() || !lane->pipeline->outlet().idle();
-    look.silent_ns = std::max(look.silent_ns, lane->silence.ns());
   }
   return look;
 }

@@ -201,9 +201,10 @@ class Core {
   struct Look {
     FileIdentity identity = {};  // device and inode
     std::string_view path = {};
-    bool fetching = false;        // a fetch or a want is not over
-    bool in_flight = false;       // the storage or the next agent has a request of the file
-    std::uint64_t silent_ns = 0;  // the storage has requests, and has completed none for so long
+    bool fetching = false;                  // a fetch or a want is not over
+    bool in_flight = false;                 // the storage or the next agent has a request of the file
+    std::uint64_t silent_ns = 0;            // a file system has requests, and has completed none for so long
+    std::string_view silent_journals = {};  // the directory of the journals, if it is theirs
   };
   // Empty if no file has that slot. The path is valid until the next call that is not const.
   Look look(FileSlot file) const;

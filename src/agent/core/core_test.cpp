@@ -323,6 +323,22 @@ TEST_F(Core, an_answer_waits_for_the_close_of_a_ranks_descriptor) {
   }
 }
 
+TEST_F(Core, the_close_of_a_ranks_descriptor_is_a_wait_for_the_file_system) {
+  start({.seed = 3, .max_delay_polls = 300});
+  const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
+  rig->open(1, file, tiny(Strategy::automatic, true));
+  ASSERT_GT(rig->storage.in_flight(), 0u);
+  std::uint64_t longest_ns = 0;
+  for (int i = 0; i < 400 && rig->storage.in_flight() > 0; ++i) {
+    rig->step(ms);
+    longest_ns = std::max(longest_ns, rig->core.look(slot).silent_ns);
+  }
+  EXPECT_GT(longest_ns, 20 * ms);
+  EXPECT_TRUE(rig->core.look(slot).silent_journals.empty());
+  rig->step(ms);
+  EXPECT_EQ(rig->core.look(slot).silent_ns, 0u);
+}
+
 TEST_F(Core, a_file_that_is_refused_for_want_of_memory_takes_none_of_the_others) {
   start();
   transport::Register registration{};

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/ledger.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -45,8 +46,7 @@ void Ledger::create() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   target_.created_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
   log_ = std::make_unique<journal::Log>(storage_, next_owner_, target_);
-  writers_ = journal::Writers::owner;
-  left_ = {};
+  said_ = {};
   made_ = std::make_shared<io::Owned>();
   call(Act::create, [made = made_, directory = directory_, target = target_]() -> Status {
     if (target.path.empty() || target.path.size() > journal::path_max) return Code::unsupported;
@@ -131,17 +131,29 @@ void Ledger::give_up() {
 }
 
 void Ledger::set_draining(bool draining) {
-  if (log_ != nullptr) log_->set_state(draining ? journal::State::draining : journal::State::open);
+  if (log_ != nullptr && log_->set_state(draining ? journal::State::draining : journal::State::open))
+    keep_sign();
 }
 
 void Ledger::show_life(bool progress) {
-  if (log_ != nullptr) log_->show_life(progress);
+  if (log_ == nullptr) return;
+  log_->show_life(progress);
+  keep_sign();
+}
+
+// The log's mtime is the last sign of life for a recovery. It goes back if somebody sets the node's clock
+// back.
+void Ledger::keep_sign() {
+  const Result<FileState> now = storage_.state_of(file_.file);
+  if (!now) return;
+  last_sign_ns_ = std::max(last_sign_ns_, now->mtime_ns);
+  log_->set_alive(now->mtime_ns < last_sign_ns_ ? last_sign_ns_ : 0);
 }
 
 void Ledger::note_writers(journal::Writers may_write) {
   if (log_ == nullptr) return;
   if (may_write == journal::Writers::nobody) {
-    if (writers_ == may_write || look_ != Look::none || !watched_) return;
+    if (said_.writers == may_write || look_ != Look::none || !watched_) return;
     look_ = Look::asked;
     io::Request look;
     look.op = io::Op::look;
@@ -150,7 +162,9 @@ void Ledger::note_writers(journal::Writers may_write) {
     return;
   }
   if (look_ == Look::asked) look_ = Look::outdated;  // something may have written since the look began
-  if (std::exchange(writers_, may_write) != may_write) log_->note(writers_, left_);
+  if (std::exchange(said_.writers, may_write) == may_write) return;
+  log_->note(said_.writers, said_.left);
+  keep_sign();
 }
 
 void Ledger::complete(const io::Completion& completion) {
@@ -158,13 +172,14 @@ void Ledger::complete(const io::Completion& completion) {
     return complete(static_cast<Act>(static_cast<std::uint32_t>(completion.token)), completion);
   if (log_ == nullptr || !log_->owns(sink::owner_of(completion.token))) return;
   log_->complete(completion);
+  keep_sign();
   if (log_->status().ok() || failing_ || given_up_) return;
   fail(log_->status());
   failing_ = true;
 }
 
 void Ledger::complete(Act act, const io::Completion& completion) {
-  if (act != Act::look) --calls_;
+  if (act != Act::look) --calls_, ++ended_calls_;
   switch (act) {
     case Act::create:
       return begin(completion.status);
@@ -180,9 +195,9 @@ void Ledger::complete(Act act, const io::Completion& completion) {
       if (!completion.status.ok()) storage_.release(*std::exchange(watched_, completion.status));
       if (std::exchange(look_, Look::none) == Look::outdated || !completion.status.ok() || log_ == nullptr)
         return;
-      writers_ = journal::Writers::nobody;
-      left_ = completion.state;
-      log_->note(writers_, left_);
+      said_.writers = journal::Writers::nobody;
+      said_.left = completion.state;
+      log_->note(said_.writers, said_.left);
       return;
   }
 }

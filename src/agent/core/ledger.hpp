@@ -60,12 +60,12 @@ class Ledger {
   // All records are in the target: removes the file. False: requests are in flight, so the file stays for
   // now.
   bool clear();
-  // The file cannot be created, or both the ledger and the target fail.
+  // The file cannot be created, or both the ledger and the target fail, or nobody needs it any more.
   void give_up();
   // True if the answer to a close relies, or will rely, on the records in the file.
   bool promised() const { return promised_; }
-  // True if its records still have to reach the target.
-  bool counts() const { return log_ != nullptr && (!given_up_ || promised_); }
+  // True if an answer relies on records in the file, which still have to reach the target.
+  bool counts() const { return log_ != nullptr && made_ == nullptr && promised_; }
 
   // `draining`: no rank of this node has the target open any more.
   void set_draining(bool draining);
@@ -74,11 +74,17 @@ class Ledger {
   // Recovery refuses a target that others have changed (recovery/state.hpp). So the log says who may write to
   // the target now: `nobody` as soon as the storage has told the state that the last write has left.
   void note_writers(journal::Writers may_write);
-  journal::Writers writers() const { return writers_; }
+  journal::Writers writers() const { return said_.writers; }
 
   // A completion of the storage; ignored if it is for another owner.
   void complete(const io::Completion& completion);
-  bool quiet() const { return calls_ == 0 && look_ == Look::none && (log_ == nullptr || !log_->in_flight()); }
+  bool quiet() const { return !busy() && !looks(); }
+  // True if the storage has requests of the ledger's file.
+  bool busy() const { return calls_ != 0 || (log_ != nullptr && log_->in_flight()); }
+  // True if it looks at the target.
+  bool looks() const { return look_ != Look::none; }
+  // Of the file's requests; starts again with each file.
+  std::uint64_t completions() const { return ended_calls_ + (log_ ? log_->completions() : 0); }
 
   const std::string& problem() const { return problem_; }
   const std::string& path() const { return file_.path; }
@@ -94,23 +100,28 @@ class Ledger {
   void secure_name();
   void remove();
   void fail(Status status);
+  void keep_sign();
 
   io::Storage& storage_;
   std::uint32_t& next_owner_;
   std::string directory_;
   journal::Identity target_;
   std::unique_ptr<journal::Log> log_;
-  std::shared_ptr<io::Owned> made_;             // what the storage creates
-  io::Owned file_ = {};                         // has the lock; not valid: not yet created
-  std::uint32_t calls_ = 0;                     // with the storage
+  std::shared_ptr<io::Owned> made_;  // what the storage creates
+  io::Owned file_ = {};              // has the lock; not valid: not yet created
+  std::uint32_t calls_ = 0;          // with the storage
+  std::uint64_t ended_calls_ = 0;
   bool named_ = false;                          // the file's name is on the disk
   Result<io::Handle> watched_ = Code::invalid;  // the target
   std::uint32_t own_number_;                    // owner number of the ledger's own requests
   enum class Look : std::uint8_t { none, asked, outdated } look_ = Look::none;  // at the target
-  journal::Writers writers_ = journal::Writers::owner;
-  FileState left_;
-  std::uint64_t base_ = 0;      // records of earlier files
-  std::uint64_t appended_ = 0;  // records of this file up to the last data record
+  struct Said {
+    journal::Writers writers = journal::Writers::owner;
+    FileState left;
+  } said_;                          // of the target, in the file
+  std::uint64_t last_sign_ns_ = 0;  // the latest mtime that a file of this ledger has had
+  std::uint64_t base_ = 0;          // records of earlier files
+  std::uint64_t appended_ = 0;      // records of this file up to the last data record
   bool failing_ = false;
   bool given_up_ = false;
   bool promised_ = false;

@@ -87,6 +87,22 @@ TEST_F(Ledgers, a_close_with_durability_node_is_answered_when_the_ledger_is_stab
   EXPECT_EQ(rig->storage.misuse(), io::Misuse{});
 }
 
+TEST_F(Ledgers, one_that_is_slow_is_a_wait_for_the_file_system_of_the_journals) {
+  start({.seed = 3, .max_delay_polls = 300});
+  const FileSlot slot = rig->open(0, file, asked(Strategy::sort, Durability::node));
+  rig->fill(0, slot, 5000, 100, 1);
+  std::uint64_t longest_ns = 0;
+  for (int i = 0; i < 400; ++i) {
+    rig->step(ms);
+    const Core::Look look = rig->core.look(slot);
+    if (look.silent_journals == folder()) longest_ns = std::max(longest_ns, look.silent_ns);
+  }
+  EXPECT_GT(longest_ns, 20 * ms);
+  rig->core.close(0, slot, 1, {});
+  ASSERT_TRUE(rig->await(0, 1));
+  settle();
+}
+
 TEST_F(Ledgers, after_a_sync_nothing_is_kept_and_the_next_record_begins_a_new_one) {
   for (const Strategy strategy : {Strategy::automatic, Strategy::journal}) {
     start();
@@ -172,6 +188,29 @@ TEST_F(Ledgers, one_that_holds_nothing_does_not_tie_who_opens_the_file_next_to_a
   const FileSlot next = open(2);
   EXPECT_NE(next, slot);
   EXPECT_TRUE(rig->core.error(next).ok());
+}
+
+TEST_F(Ledgers,
+       one_whose_file_is_not_there_yet_does_not_tie_who_opens_the_file_next_to_a_file_that_has_failed) {
+  start({.max_delay_polls = 1000});
+  auto wire = std::make_shared<Wire>();
+  const FileSlot slot = rig->open_fed(file, asked(Strategy::sort, Durability::node), 1, 1,
+                                      std::make_unique<MemoryCarrier>(wire));
+  rig->fill(0, slot, 0, 3000, 1);
+  rig->step();
+  wire->status = Code::lost_peer;
+  rig->core.abandon(0);
+  for (int i = 0; i < 100 && rig->core.error(slot).ok(); ++i) rig->step();
+  ASSERT_EQ(rig->core.error(slot).code(), Code::lost_peer);
+  for (int i = 0; i < 20; ++i) rig->step();
+  ASSERT_TRUE(rig->core.keeps(slot));
+  ASSERT_EQ(names(), 0U) << "so nobody waits for it";
+  const FileSlot next = rig->open_fed(file, asked(Strategy::sort, Durability::node), 1, 2);
+  EXPECT_NE(next, slot);
+  EXPECT_TRUE(rig->core.error(next).ok());
+  rig->core.abandon(0);
+  for (int i = 0; i < 2000; ++i) rig->step();
+  EXPECT_EQ(names(), 0U) << "nobody relies on it";
 }
 
 TEST_F(Ledgers, without_a_directory_durability_node_is_like_disk) {

@@ -127,6 +127,21 @@ bool OpenFile::quiet() const {
          std::ranges::all_of(lanes, [](const auto& lane) { return lane->quiet(); });
 }
 
+void OpenFile::listen(std::uint64_t now_ns) {
+  Load target, journals;
+  target.add(!closings->quiet(), closings->completions());
+  if (ledger) {
+    target.add(ledger->looks(), 0);
+    journals.add(ledger->busy(), ledger->completions());
+  }
+  for (const auto& lane : lanes) {
+    target.add(lane->busy(), lane->completions());
+    journals.add(lane->pipeline->journal().in_flight(), lane->pipeline->journal().completions());
+  }
+  target_silence.look(now_ns, target);
+  journal_silence.look(now_ns, journals);
+}
+
 bool OpenFile::over() const {
   if (!owed_.empty() || (ledger && !ledger->quiet()) || !closings->quiet()) return false;
   return std::ranges::all_of(lanes, [](const auto& lane) { return lane->requests.over() && lane->quiet(); });

@@ -32,7 +32,6 @@ struct Lane {
   Requests requests;
   Watch watch;
   Expiry expiry;
-  Silence silence;          // of the storage
   std::uint32_t upstreams;  // agents that send records
 
   Lane(std::unique_ptr<FilePipeline> way, std::unique_ptr<Fetches> fetched, std::unique_ptr<Reads> read,
@@ -43,15 +42,14 @@ struct Lane {
         requests(*pipeline, fetches.get(), reads.get(), senders, agents, reads_only),
         upstreams(agents) {}
 
-  // True if requests are with the storage.
+  // True if the target's file system has requests.
   bool busy() const {
     return (!pipeline->carries() && !pipeline->outlet().idle()) || (fetches && fetches->in_flight()) ||
            (reads && reads->in_flight());
   }
-  // Measures the silence of the storage. Called in every round.
-  void listen(std::uint64_t now_ns) {
-    const std::uint64_t read = reads ? reads->counters().bytes_in : 0;
-    silence.look(now_ns, busy(), pipeline->outlet().counters().completions + read);
+  // Grows with each completion of such requests.
+  std::uint64_t completions() const {
+    return pipeline->outlet().counters().completions + (reads ? reads->counters().bytes_in : 0);
   }
   // Nothing of it is with the storage.
   bool quiet() const {
@@ -81,6 +79,7 @@ struct OpenFile {
   std::unique_ptr<Ledger> ledger;            // if an open of it wanted one
   std::unique_ptr<Closings> closings;        // of descriptors that ranks have passed
   std::set<std::uint64_t> routed_groups;     // those of its opens that have a route
+  Silence target_silence, journal_silence;   // of the file systems of the target and of the journals
 
   // If the file was open here before, it may have fewer lanes than an agent upstream knows.
   Lane& lane_at(std::uint32_t index) const { return *lanes[index % lanes.size()]; }
@@ -96,6 +95,8 @@ struct OpenFile {
   void complete(const io::Completion& completion);
   // Nothing of it is with the storage.
   bool quiet() const;
+  // Measures the silence of the file systems. Called in every round.
+  void listen(std::uint64_t now_ns);
   // Logs a record of a rank of this node in the ledger.
   void keep(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t stamp) {
     if (ledger) ledger->append(offset, data, stamp);

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "agent/core/files.hpp"
 #include "agent/core/testing/ring_rig.hpp"
 #include "transport/want_list.hpp"
 
@@ -144,6 +145,19 @@ TEST_F(Readers, ASenderThatGoesIsNoErrorOfOthers) {
   rig.core.ask(transport::Kind::flush, 100, slot, 2);
   rounds();
   EXPECT_TRUE(rig.reply(100, 2).ok());
+}
+
+// A file server's agent alone keeps the file, and so its number.
+TEST(FilesOfReaders, ANumberThatCameBackIsAnotherFile) {
+  Files files;
+  transport::Register registration{};
+  registration.reads_only = 1;
+  auto file = std::make_unique<OpenFile>();
+  file->identity = {.device = 1, .inode = 5, .birth_ns = 100};
+  file->reads_only = true;
+  const FileSlot slot = files.add(std::move(file));
+  EXPECT_EQ(files.find({.device = 1, .inode = 5, .birth_ns = 100}, registration), slot);
+  EXPECT_EQ(files.find({.device = 1, .inode = 5, .birth_ns = 200}, registration), files.end());
 }
 
 }  // namespace

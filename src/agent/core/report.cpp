@@ -80,7 +80,7 @@ std::string make_report(const OpenFile& file, std::uint32_t lane, const BlockPoo
   const FileSettings& used = pipeline.settings();
   const RequestCounters& r = requests.counters();
   const std::string problem =
-      pipeline.journal_problem().empty() ? ledger_problem : pipeline.journal_problem();
+      pipeline.journal().problem().empty() ? ledger_problem : pipeline.journal().problem();
   Json json = {
       {"schema", report_schema},
       {"kind", "agent_file"},

@@ -246,6 +246,27 @@ TEST(Ring, AnAgentThatNeverComesIsGivenUp) {
   EXPECT_TRUE(rig.core.idle()) << "a minute after the open is over by now";
 }
 
+TEST(Ring, ACloseIsPassedOnBehindThoseOfAgentsThatComeLate) {
+  Rig rig;
+  auto wire = std::make_shared<Wire>();
+  const FileSlot slot = rig.open_fed(rig.storage.create(), tiny(Strategy::automatic, true), 1, 1,
+                                     std::make_unique<MemoryCarrier>(wire));
+  const auto closes = [&] {
+    return std::ranges::count(wire->frames, transport::Kind::close, &Wire::Frame::kind);
+  };
+  rig.core.close(0, slot, 1, counters(1));
+  for (int i = 0; i < 100; ++i) rig.step(ms);
+  EXPECT_EQ(closes(), 0) << "an agent may bring records";
+  ASSERT_TRUE(rig.core.join(100, slot, 0, 1).ok());
+  rig.core.write(100, slot, 0, std::vector<std::byte>(100));
+  rig.core.close(100, slot, 1, counters(1));
+  for (const Wire::Frame& frame : wire->frames) {
+    if (frame.request != 0) wire->answers.push_back({frame.request, {}});
+  }
+  for (int i = 0; i < 1000 && closes() == 0; ++i) rig.step(ms);
+  EXPECT_EQ(wire->frames.back().kind, transport::Kind::close);
+}
+
 TEST(Ring, WhatARankLeftThatHasGoneWaitsForNoAgent) {
   Rig rig;
   const Fd file = rig.storage.create();

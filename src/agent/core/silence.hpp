@@ -6,13 +6,24 @@
 
 namespace millrace::agent {
 
-// Measures for how long the storage has completed none of a file's requests. Not thread safe.
+// The requests of a file that one file system has or has completed.
+struct Load {
+  bool busy = false;              // it has some
+  std::uint64_t completions = 0;  // so far
+
+  void add(bool has_some, std::uint64_t completed) {
+    busy |= has_some;
+    completions += completed;
+  }
+};
+
+// Measures for how long a file system has completed none of a file's requests. Not thread safe.
 class Silence {
  public:
-  // Called in every round. `busy`: requests of the file are with the storage. `completions`: so far.
-  void look(std::uint64_t now_ns, bool busy, std::uint64_t completions) {
-    if (!busy || completions != completions_ || since_ns_ == 0) since_ns_ = now_ns;
-    completions_ = completions;
+  // Called in every round.
+  void look(std::uint64_t now_ns, const Load& load) {
+    if (!load.busy || load.completions != completions_ || since_ns_ == 0) since_ns_ = now_ns;
+    completions_ = load.completions;
     now_ns_ = now_ns;
   }
   std::uint64_t ns() const { return now_ns_ - since_ns_; }

@@ -121,6 +121,17 @@ TEST_F(Answers, AMarkComesAfterTheRecordsThatItFollows) {
   for (const FrameHeader& frame : heard_) EXPECT_TRUE(frame.kind != Kind::mark || transport::may_mark(frame));
 }
 
+TEST_F(Answers, ARequestComesAfterTheRecordsThatItCovers) {
+  const std::vector<std::byte> small(100);
+  carrier_->write(0, small);
+  carrier_->request(Kind::sync, request, everything);
+  carrier_->flush();
+  pump();
+  ASSERT_EQ(heard_.size(), 2u);
+  EXPECT_EQ(heard_[0].kind, Kind::records);
+  EXPECT_EQ(heard_[1].kind, Kind::sync);
+}
+
 TEST_F(Answers, WhatIsNotTakenWaitsInTheLinkAndSoDoesTheAnswer) {
   ask();
   for (std::uint64_t i = 0; i < 20; ++i) say(1000 + i * 100, 100);

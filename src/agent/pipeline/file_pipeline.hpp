@@ -125,7 +125,7 @@ class FilePipeline {
   bool worth_gathering() const { return claims().partial >= shared_.budget.worth_gathering(); }
   Claims claims() const;
   // The reason why strategy journal works without a journal; else empty.
-  const std::string& journal_problem() const { return journal_.problem(); }
+  const Overflow& journal() const { return journal_; }
 
   const FileSettings& settings() const { return settings_; }
   // Another open of the file asks for a stronger durability.

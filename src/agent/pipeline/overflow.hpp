@@ -90,6 +90,7 @@ class Overflow {
   bool empty() const { return chunks_.empty(); }
   // True if the storage has a request of the journal, perhaps for a chunk that is forgotten.
   bool in_flight() const { return log_ && (log_->in_flight() || log_->reading()); }
+  std::uint64_t completions() const { return log_ ? log_->completions() : 0; }
 
   static constexpr std::uint64_t no_chunk = UINT64_MAX;
 

@@ -6,10 +6,13 @@
 #include <sys/stat.h>
 
 #include <chrono>
-#include <thread>
+#include <memory>
+#include <optional>
+#include <stdexcept>
 
 #include "agent/recovery/recovery_target.hpp"
 #include "agent/recovery/testing/recovery_rig.hpp"
+#include "io/virtual/memory_storage.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -24,6 +27,8 @@ struct Stamped {
 
 class Order : public Recovery {
  protected:
+  std::unique_ptr<io::Storage> storage = std::move(*io::make_storage(SinkMode::automatic)).storage;
+
   void put_stamped(const std::string& name, const std::vector<Stamped>& records,
                    const journal::Identity& who) const {
     journal::TestJournal made(who);
@@ -279,15 +284,45 @@ TEST_F(Order, WhatALeaderSaysToBeDoneIsOnlyRemoved) {
 
 TEST_F(Order, ARecoveryWaitsForAnotherOneAndSaysSo) {
   put("a", {{0, "old"}});
-  std::optional<Fd> other = *io::lock_folder(root);
-  std::thread ends([&] {
-    ::usleep(300'000);  // usually the recovery has said by now that it waits
-    other.reset();
-  });
-  const Ran ran = run();
-  ends.join();
+  struct Ends : Pace {  // the other one
+    void pause(std::uint32_t for_ms) override {
+      if (++pauses == 8) lock.reset();
+      Pace::pause(for_ms);
+    }
+    int pauses = 0;
+    std::optional<Fd> lock;
+  } other;
+  other.lock = *io::lock_folder(root);
+  const Ran ran = run({}, *storage, other);
+  EXPECT_EQ(other.pauses, 8) << "it has done nothing before the other one has ended";
+  EXPECT_NE(ran.out.find("waiting for another recovery"), std::string::npos) << ran.out;
   EXPECT_EQ(ran.status, 0);
   EXPECT_EQ(content().substr(0, 3), "old");
+}
+
+TEST_F(Order, WhatAKilledRecoveryHasWrittenIsNoChangeByAStranger) {
+  put("a", {{0, "old"}});
+  touch(target, -10'000'000'000);
+  note("a");
+  struct Dies : Pace {
+    void wait_for(io::Storage&) override { throw std::runtime_error("killed"); }
+  } dies;
+  EXPECT_THROW(run({}, *storage, dies), std::runtime_error);
+  ASSERT_TRUE(fs::exists(place("a")));
+  EXPECT_EQ(content().substr(0, 3), "old");
+  const Ran ran = run();
+  EXPECT_EQ(ran.status, 0) << ran.error;
+  EXPECT_FALSE(fs::exists(folder()));
+}
+
+TEST_F(Order, TheLogsOfATargetThatCannotBeWrittenStay) {
+  put("a", {{0, "old"}});
+  io::MemoryStorage failing({.faults = {{.op = io::Op::write, .first = 1, .every = 1, .error = EIO}}});
+  Pace pace;
+  const Ran ran = run({}, failing, pace);
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.error.find("the journal stays"), std::string::npos) << ran.error;
+  EXPECT_TRUE(fs::exists(place("a")));
 }
 
 TEST_F(Order, LogsOfOtherMachinesAreToldOf) {

@@ -190,13 +190,15 @@ int Recovery::run() {
   for (const Journals& journals : locked ? by_target(*paths) : std::vector<Journals>()) {
     if (is_asked_for(journals, target)) Group(options_, storage_, pace_, outcome_).recover(journals.paths);
   }
-  if (!options_.target.empty()) return outcome_.failed ? 1 : 0;
+  const bool found = outcome_.dead + outcome_.living > 0;
+  if (found && !options_.target.empty()) return outcome_.failed ? 1 : 0;
   if (outcome_.living > 0)
     outcome_.out << outcome_.living << (outcome_.living == 1 ? " journal is" : " journals are")
                  << " still in use by living agents; millrace drain waits for them\n";
   outcome_.failed |= tell_of_others(options_.directory, outcome_.error);
-  if (!outcome_.failed && outcome_.dead == 0 && outcome_.living == 0)
-    outcome_.out << "nothing to recover in " << options_.directory << '\n';
+  if (!outcome_.failed && !found)
+    outcome_.out << "nothing to recover " << (options_.target.empty() ? "" : "for " + options_.target + ' ')
+                 << "in " << options_.directory << '\n';
   return outcome_.failed ? 1 : 0;
 }
 

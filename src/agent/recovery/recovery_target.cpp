@@ -52,12 +52,6 @@ std::string look_in_folder(io::Storage& storage, const journal::FileHeader& head
 
 }  // namespace
 
-Sameness same_target(const FileIdentity& written, const FileIdentity& found) {
-  FileIdentity numbered = found;
-  if (written.mark > unmarked && written.mark == found.mark) numbered.inode = written.inode;
-  return same_file(written, numbered);
-}
-
 Sameness sameness_of(io::Storage& storage, const Fd& file, const journal::FileHeader& header) {
   const Result<FileIdentity> found = storage.identify(file, false);
   return found ? same_target(journal::target_of(header), *found) : Sameness::unknown;

@@ -25,10 +25,6 @@ struct Target {
 Target find_target(io::Storage& storage, const journal::FileHeader& header, bool writes,
                    const std::string& given = {});
 
-// As same_file(), for a file that may have been mounted anew since. A file system without lasting inode
-// numbers has a file's mark, if it has marks.
-Sameness same_target(const FileIdentity& written, const FileIdentity& found);
-
 // Whether the open file is the target of that header.
 Sameness sameness_of(io::Storage& storage, const Fd& file, const journal::FileHeader& header);
 

@@ -96,9 +96,13 @@ void FileStates::listen(const Core& core) {
 }
 
 void FileStates::name(const Core::Look& file) {
-  const std::string system = file_system_of(file.identity.device);
   std::string where(file.path);
-  where.append(": the file system").append(system.empty() ? "" : " (" + system + ")");
+  if (file.silent_journals.empty()) {
+    const std::string system = file_system_of(file.identity.device);
+    where.append(": the file system").append(system.empty() ? "" : " (" + system + ")");
+  } else {
+    where.append(": the file system of the journals in ").append(file.silent_journals);
+  }
   transport::Stall& stall = page_.stall;
   const std::uint32_t number = stall.number.load(std::memory_order_relaxed);
   stall.number.store(number + 1, std::memory_order_seq_cst);

@@ -45,11 +45,13 @@ class Recovery : public testing::Test {
     std::string error;
   };
   Ran run(RecoveryOptions options = {}) const {
-    auto storage = std::move(*io::make_storage(SinkMode::automatic)).storage;
+    Pace pace;
+    return run(std::move(options), *std::move(*io::make_storage(SinkMode::automatic)).storage, pace);
+  }
+  Ran run(RecoveryOptions options, io::Storage& storage, Pace& pace) const {
     options.directory = root;
     std::ostringstream out, error;
-    Pace pace;
-    const int status = recover(options, *storage, out, error, pace);
+    const int status = recover(options, storage, out, error, pace);
     return {status, out.str(), error.str()};
   }
   Ran list() const {
