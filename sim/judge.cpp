@@ -83,7 +83,7 @@ std::vector<std::byte> Cluster::recovered() {
   for (std::size_t left = order.size(); left > 1; --left)
     std::swap(order[left - 1], order[timeline_.below(left)]);
   for (const std::uint32_t n : order) {
-    const auto [status, said] = recover(disk_, nodes_[n]->journals(), moved_ ? path_ : "");
+    const auto [status, said] = recover(disk_, n, nodes_[n]->journals(), moved_ ? path_ : "");
     const bool of_another = anew_ && (said.find("is not the file of this journal") != std::string::npos ||
                                       said.find("no such file") != std::string::npos);
     const bool newer = stranger && said.find("was changed after the end of its agent") != std::string::npos;

@@ -124,6 +124,15 @@ class RealStorage final : public io::Storage {
   io::VirtualDisk& disk_;
 };
 
+class BootedPace final : public agent::Pace {
+ public:
+  explicit BootedPace(std::uint64_t boots) : boots_(boots) {}
+  std::uint64_t boot() const override { return Pace::boot() + boots_; }
+
+ private:
+  std::uint64_t boots_;
+};
+
 }  // namespace
 
 void date_rescues(const io::VirtualDisk& disk, const std::string& directory) {
@@ -136,14 +145,14 @@ void date_rescues(const io::VirtualDisk& disk, const std::string& directory) {
   }
 }
 
-std::pair<int, std::string> recover(io::VirtualDisk& disk, const std::string& directory,
+std::pair<int, std::string> recover(io::VirtualDisk& disk, std::uint32_t node, const std::string& directory,
                                     const std::string& target) {
   date_rescues(disk, directory);
   auto made = io::make_storage(SinkMode::buffered);
   if (!made) return {1, "no storage"};
   std::ostringstream said, refused;
   RealStorage storage(*made->storage, disk);
-  agent::Pace pace;
+  BootedPace pace(disk.boots(node));
   const int status = agent::recover({.directory = directory, .target = target}, storage, said, refused, pace);
   return {status, refused.str()};
 }

@@ -54,9 +54,10 @@ std::vector<std::byte> read_in(const std::string& file);
 // Gives the rescues of ranks, which are real files from their begin, the date of the run.
 void date_rescues(const io::VirtualDisk& disk, const std::string& directory);
 
-// Runs `millrace recover` for journals in `directory`, with --target FILE unless `target` is empty; returns
-// its exit status and output. The command writes to real files, which stand for the disk's files.
-std::pair<int, std::string> recover(io::VirtualDisk& disk, const std::string& directory,
+// Runs `millrace recover` on the node for journals in `directory`, with --target FILE unless `target` is
+// empty; returns its exit status and output. The command writes to real files, which stand for the disk's
+// files.
+std::pair<int, std::string> recover(io::VirtualDisk& disk, std::uint32_t node, const std::string& directory,
                                     const std::string& target);
 
 // The disk's file of that name.

@@ -38,7 +38,9 @@ class Recovering final : public agent::Pace {
   void pause(std::uint32_t for_ms) override;
   void wait_for(io::Storage& storage) override;
   std::uint64_t wall_ns() const override { return world_.disk.wall_ns() + beyond_ns_; }
-  std::uint64_t boot() const override { return Pace::boot() + world_.disk.mounts() - 1; }
+  std::uint64_t boot() const override {
+    return Pace::boot() + world_.disk.mounts() - 1 + world_.disk.boots(node_);
+  }
   void between_steps() override { pause(1); }
 
  private:

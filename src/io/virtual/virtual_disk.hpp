@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -114,6 +115,8 @@ class VirtualDisk {
   // processes of its node end, and the cache is lost. Chance decides for each 512 bytes that are not on the
   // disk whether they are kept.
   void crash(Process process, bool host);
+  // How often the node has gone down.
+  std::uint64_t boots(std::uint32_t node) const { return boots_.contains(node) ? boots_.at(node) : 0; }
 
   // --- Misuse of the Storage, and counters ---
 
@@ -170,6 +173,7 @@ class VirtualDisk {
   std::uint64_t last_end_ = 0;
   std::uint64_t slowness_ = 1;
   std::uint64_t mounts_ = 1;
+  std::map<std::uint32_t, std::uint64_t> boots_;
   std::uint64_t stalled_until_ns_ = 0;
   std::uint64_t back_ns_ = 0;
   bool refused_ = false;

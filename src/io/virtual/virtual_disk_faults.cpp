@@ -52,6 +52,7 @@ void VirtualDisk::crash(Process process, bool host) {
   const std::uint32_t node = ends_[process]->node_;
   kill(*ends_[process]);
   if (!host) return;
+  ++boots_[node];
   for (const auto& end : ends_) {
     if (end->node_ == node && !end->dead_) kill(*end);
   }
