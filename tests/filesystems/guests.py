@@ -32,21 +32,17 @@ PRELOADS = ":".join(f"{BUILD}/lib/libmillrace-bench-{name}.so" for name in ("fin
 
 def environment(mpi: str) -> str:
     """What the MPI library needs to run here, as words before a command."""
-    if mpi == "ompi":
-        return "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
     # Without the preloads, stock MPICH of Debian does not end over TCP.
-    return f"LD_PRELOAD={PRELOADS} UCX_TLS=tcp,self,sm UCX_NET_DEVICES=vec0 UCX_TCP_KEEPIDLE=inf"
+    mpich = f"LD_PRELOAD={PRELOADS} UCX_TLS=tcp,self,sm UCX_NET_DEVICES=vec0 UCX_TCP_KEEPIDLE=inf"
+    return mpich if mpi == "mpich" else ""
 
 
-def launch(mpi: str, nodes: str) -> str:
-    """Starts two ranks on each of these nodes ("a" or "a,b"); the number of ranks and the program follow."""
+def launcher(mpi: str, nodes: str) -> str:
+    """Starts two ranks on each of these nodes ("a" or "a,b"). The words of tests/launch.py follow."""
     if mpi == "mpich":
         return f"mpiexec.mpich -launcher ssh -hosts {nodes} -ppn 2"
     places = ",".join(f"{node}:2" for node in nodes.split(","))
-    return (
-        f"mpirun.openmpi --host {places} --oversubscribe --mca mpi_yield_when_idle 1 --mca btl tcp,self,vader"
-        " --mca btl_base_warn_component_unused 0 --mca btl_tcp_if_include 10.77.0.0/24"
-    )
+    return f"mpirun.openmpi --host {places} --mca btl tcp,self,vader --mca btl_tcp_if_include 10.77.0.0/24"
 
 
 def missing() -> str:
@@ -183,15 +179,12 @@ class Guests:
 
     def differential(self, mpi: str, nodes: str, first: int, cases: int, chunk: int) -> str:
         """What tests/mpi/differential says of these seeds, with its files on the mount and two ranks on each node."""
-        launcher, program = (
-            f"/run/launch-{mpi}",
-            f"/run/differential_{mpi}",
-        )  # a folder that can be written: for reports
+        script, program = f"/run/launch-{mpi}", f"/run/differential_{mpi}"  # reports are written beside it
         for name in ("a", "b"):
             self.on(name, f"cp {BUILD}/bin/differential_{mpi} {program}")
-        self.on("a", f"echo '#!/bin/sh\nexec {launch(mpi, nodes)} \"$@\"' > {launcher} && chmod +x {launcher}")
+        self.on("a", f"echo '#!/bin/sh\nexec {launcher(mpi, nodes)} \"$@\"' > {script} && chmod +x {script}")
         words = [environment(mpi), f"PYTHONPATH={ROOT}/python python3 {ROOT}/tests/mpi/differential/differential.py"]
-        words += [f"--mpi {mpi} --launcher {launcher} --program {program} --preload {BUILD}/lib/libmillrace.so"]
+        words += [f"--mpi {mpi} --launcher {script} --program {program} --preload {BUILD}/lib/libmillrace.so"]
         words += [f"--folder /nfs --ranks {2 * len(nodes.split(','))} --first {first} --cases {cases} --chunk {chunk}"]
         # ROMIO of MPICH 4.0 may keep a lock on NFS. Then a rank waits for ever for another, without Millrace too.
         words += ["--stock-may-fail --timeout 90"]

@@ -7,12 +7,16 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import sys
 import threading
 import time
 from collections.abc import Iterator
 
 import guests
 import pytest
+
+sys.path.insert(0, str(guests.ROOT / "tests"))
+from launch import launch  # noqa: E402
 
 pytestmark = pytest.mark.skipif(bool(guests.missing()), reason=guests.missing())
 MPIS = [mpi for mpi in ("mpich", "ompi") if os.environ.get(f"TEST_MPIEXEC_{mpi.upper()}")]
@@ -50,7 +54,8 @@ class Run:
         run = "" if options is None else f"{guests.BUILD}/bin/millrace run --stats {options} -- "
         program = f"{guests.BUILD}/bin/tests/interleaved_{mpi} /nfs/{self.name} {' + '.join(cases)}"
         self.command = f"cd /nfs && rm -f {self.name}.* && {guests.environment(mpi)} {run}"
-        self.command += f"{guests.launch(mpi, nodes)} -n {2 * len(nodes.split(','))} {program} 2>&1"
+        words = launch(guests.launcher(mpi, nodes), mpi, 2 * len(nodes.split(",")))
+        self.command += f"{' '.join(words)} {program} 2>&1"
         self.out = ""
 
     def go(self, timeout: float = 300) -> str:

@@ -18,6 +18,7 @@ import os
 import pathlib
 import random
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -222,8 +223,8 @@ def chunk(options, folder, first, last, corrupt):
         wrong = [(seed, words) for seed, words in wrong if seed <= stuck]
     for seed, words in wrong:
         print(f"seed {seed} differs: {words}\n  replay: {replay(options, ranks, seed, settings)}")
-    for path in [*stock.iterdir(), *other.iterdir()]:
-        path.unlink()
+    for path in (stock, other):
+        shutil.rmtree(path, ignore_errors=True)
     return [seed for seed, _ in wrong], bool(error), {line for line in out.split("\n") if line.startswith("left out: ")}
 
 
@@ -239,7 +240,10 @@ def main():
     # The reports of all nodes are appended to one file. A network file system would lose some of the lines.
     beside = pathlib.Path(options.program).resolve().parent
     with (
-        tempfile.TemporaryDirectory(prefix="millrace-differential-", dir=options.folder) as temporary,
+        # NFS keeps files that are open. Ranks of a launch that was killed may have some for a moment.
+        tempfile.TemporaryDirectory(
+            prefix="millrace-differential-", dir=options.folder, ignore_cleanup_errors=True
+        ) as temporary,
         tempfile.TemporaryDirectory(prefix="millrace-differential-", dir=beside) as reports,
     ):
         options.stats = pathlib.Path(reports) / "stats"

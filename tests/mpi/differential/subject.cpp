@@ -275,7 +275,8 @@ void Subject::note_status(MPI_Status& status, const Memory& memory) {
 
 void Subject::transfer(bool write, Kind kind) {
   Memory memory = make_memory(write);
-  if (mpich_major() == 1) {  // Intel MPI takes other bytes of memory types with holes, or fails at none
+  // Intel MPI takes other bytes of memory types with holes, or fails at none. ROMIO's locks: see on_nfs().
+  if (mpich_major() == 1 || (mpich_major() > 1 && memory.size == 0 && on_nfs(path_))) {
     MPI_Type_free(&memory.type);
     MPI_Type_dup(MPI_BYTE, &memory.type);
     memory.count = static_cast<int>(memory.size);

@@ -1,10 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 // A subject's queries of a file, and its changes of size and pointers.
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
 #include <vector>
 
 #include "implementation.h"
 #include "subject.hpp"
+
+bool on_nfs(const std::string& path) {
+  struct statfs file_system{};
+  return statfs(path.c_str(), &file_system) == 0 && file_system.f_type == NFS_SUPER_MAGIC;
+}
 
 void Subject::resize() {
   const MPI_Offset size = common_size();
