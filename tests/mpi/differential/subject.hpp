@@ -14,8 +14,8 @@ struct Dice {
   RandomType own;
 };
 
-// There an empty write of memory with holes, through a view with holes, fails in ROMIO of MPICH 4.0, and keeps a
-// lock on the bytes before its place until the file is closed: other ranks wait for it for ever.
+// There an empty write of memory with holes, through a view with holes, fails in ROMIO of MPICH 4.0, and
+// keeps a lock on the bytes before its place until the file is closed: other ranks wait for it for ever.
 bool on_nfs(const std::string& path);
 
 // One file of a case, with a view in which this rank's bytes meet nobody else's: all ranks write and read at

@@ -10,7 +10,7 @@
 #include "subject.hpp"
 
 bool on_nfs(const std::string& path) {
-  struct statfs file_system{};
+  struct statfs file_system {};
   return statfs(path.c_str(), &file_system) == 0 && file_system.f_type == NFS_SUPER_MAGIC;
 }
 
