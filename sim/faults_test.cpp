@@ -136,11 +136,12 @@ TEST(Faults, WhatWasFoundStaysRight) {
   // 5000329: the second close of a descriptor loses bytes, and nobody is told. 7000037, 300220: the judge
   // asked a read for bytes of a ledger; a rescue had the machine's date. 6785: an open joins a file that has
   // failed, because a ledger on which no answer relies is still being written. 1505, 8788: agents live on
-  // after the clock was set back, and recovery takes their last sign of life for an earlier one.
+  // after the clock was set back, and recovery takes their last sign of life for an earlier one. 5272: a full
+  // disk takes a part of a log's header.
   for (const std::uint64_t seed :
        {1125,    1459,    7990,    48,      76,      217,     1394,    10815,  166,  1306, 15909, 2313,
         5485,    15389,   858,     130,     742,     6496,    29778,   77,     81,   189,  808,   1317,
-        1002483, 1003138, 1004515, 2000897, 2001498, 5000329, 7000037, 300220, 6785, 1505, 8788}) {
+        1002483, 1003138, 1004515, 2000897, 2001498, 5000329, 7000037, 300220, 6785, 1505, 8788,  5272}) {
     const Scenario scenario = make_scenario(seed);
     for (const std::string& problem : run(scenario).problems)
       ADD_FAILURE() << problem << "\n" << scenario.describe();

@@ -25,10 +25,14 @@ Log::Log(io::Storage& storage, std::uint32_t& next_owner, const Identity& identi
 Status Log::open(Fd file) {
   const Result<io::Handle> handle = storage_.adopt(std::move(file), false);
   if (!handle) return handle.status();
+  const Status begun = storage_.put(*handle, 0, std::as_bytes(std::span(&start_, 1)));
+  if (!begun.ok()) {  // a state without a header would look like damage
+    storage_.release(*handle);
+    return begun;
+  }
   file_ = *handle;
-  const Status begun = storage_.put(*file_, 0, std::as_bytes(std::span(&start_, 1)));
-  if (begun.ok()) start();
-  return begun;
+  start();
+  return {};
 }
 
 Log::~Log() {
@@ -78,10 +82,12 @@ void Log::note(Writers writers, const FileState& target) {
   put_state();
 }
 
-// If the disk refuses the write, other processes see the earlier state.
+// If the disk refuses the write, other processes see the earlier state. After the first error, the disk may
+// have lost the header too.
 void Log::put_state() {
   start_.sector = sealed(start_.sector, start_.header.checksum);
-  if (file_) (void)storage_.put(*file_, sizeof(FileHeader), std::as_bytes(std::span(&start_.sector, 1)));
+  if (file_ && status_.ok())
+    (void)storage_.put(*file_, sizeof(FileHeader), std::as_bytes(std::span(&start_.sector, 1)));
 }
 
 void Log::read(const Segment& segment) {

@@ -78,13 +78,14 @@ bool Group::usable(Found& found) {
   // If only the agent has died, the node has every byte, and what does not fit is damage.
   const std::uint64_t boot = journal::boot_of(found.file);
   const bool crashed = boot == 0 || boot != pace_.boot();
-  // Its agent died before it had written the header.
-  const bool empty =
-      crashed && summary.verdict == Verdict::not_a_journal && size && *size < sizeof summary.header;
-  if (empty || (crashed && unreadable_header(summary) && journal::never_committed(found.file))) {
-    if (!empty)
-      outcome_.out << found.path
-                   << ": the journal has no record, because its node went down before one was on the disk\n";
+  // Its agent died before it had written the header, or the disk was full.
+  const bool headless = summary.verdict == Verdict::not_a_journal && size && *size < sizeof summary.header;
+  if (headless || (crashed && unreadable_header(summary) && journal::never_committed(found.file))) {
+    if (!size || *size > 0)
+      outcome_.out << found.path << ": the journal has no record, because "
+                   << (headless ? "its header was not written"
+                                : "its node went down before one was on the disk")
+                   << '\n';
     if (!options_.dry_run) (void)io::remove_owned(found.path);
     return false;
   }

@@ -129,14 +129,23 @@ TEST_F(Recovery, DamageIsNoCrashIfTheNodeHasNotGoneDownSince) {
     made.finish();
     std::vector<std::byte> bytes = made.bytes();
     bytes[at] ^= std::byte{1};
-    if (at == 100) put("cut", std::span(bytes).first(3000));
     put("a", bytes);
     const Ran ran = run();
     EXPECT_EQ(ran.status, 1) << at << ran.out << ran.error;
     EXPECT_TRUE(fs::exists(place("a"))) << at << ": it was not committed, but its agent alone has died";
-    EXPECT_TRUE(fs::exists(place("cut")));
     EXPECT_EQ(content(), std::string(100, '.'));
   }
+}
+
+TEST_F(Recovery, AJournalWithoutAWholeHeaderHasNoRecord) {
+  journal::Identity who = identity();
+  who.boot = Pace().boot();
+  const std::vector<std::byte> bytes = journal::TestJournal(who).bytes();
+  put("full disk", std::span(bytes).first(1563));
+  const Ran ran = run();
+  EXPECT_EQ(ran.status, 0) << ran.error;
+  EXPECT_NE(ran.out.find("its header was not written"), std::string::npos) << ran.out;
+  EXPECT_FALSE(fs::exists(place("full disk")));
 }
 
 TEST_F(Recovery, AnotherFileOfThatNameIsRefused) {
