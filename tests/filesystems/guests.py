@@ -186,8 +186,8 @@ class Guests:
         words = [environment(mpi), f"PYTHONPATH={ROOT}/python python3 {ROOT}/tests/mpi/differential/differential.py"]
         words += [f"--mpi {mpi} --launcher {script} --program {program} --preload {BUILD}/lib/libmillrace.so"]
         words += [f"--folder /nfs --ranks {2 * len(nodes.split(','))} --first {first} --cases {cases} --chunk {chunk}"]
-        words += ["--timeout 120", "--across --left" if "," in nodes else ""]
-        done = self.on("a", f"cd /nfs && {' '.join(words)} 2>&1", check=False, timeout=1200)
+        words += ["--timeout 200", "--across --left" if "," in nodes else ""]
+        done = self.on("a", f"cd /nfs && {' '.join(words)} 2>&1", check=False, timeout=2000)
         assert done.returncode == 0, done.stdout[-6000:]
         return done.stdout
 
