@@ -54,8 +54,8 @@ void repair(std::vector<std::byte>& bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  std::vector<std::byte> bytes(size - 1);
-  std::memcpy(bytes.data(), data + 1, size - 1);
+  const auto* const input = reinterpret_cast<const std::byte*>(data);
+  std::vector<std::byte> bytes(input + 1, input + size);
   if (data[0] % 2 == 0) repair(bytes);
   static const Fd file = *io::create_unnamed("/tmp");
   if (!io::resize(file, 0).ok() || !io::write_at(file, 0, bytes).ok()) return 0;
