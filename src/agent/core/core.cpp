@@ -308,9 +308,9 @@ bool Core::kept(FileSlot slot, std::uint64_t mark) const {
 Core::Look Core::look(FileSlot slot) const {
   const OpenFile* file = impl_->files.at(slot);
   if (file == nullptr) return {};
-  Look look{file->identity, file->path, false, !file->closings->quiet(), file->target_silence.ns()};
-  if (file->journal_silence.ns() > look.silent_ns) {
-    look.silent_ns = file->journal_silence.ns();
+  Look look{file->identity, file->path, false, !file->closings->quiet(), file->silence.target.ns()};
+  if (file->silence.journals.ns() > look.silent_ns) {
+    look.silent_ns = file->silence.journals.ns();
     look.silent_journals = impl_->shared.journal_directory;
   }
   if (file->ledger && !file->ledger->quiet()) look.in_flight = true;

@@ -38,7 +38,7 @@ void Ledger::call(Act act, std::function<Status()> what) {
   io::Request request;
   request.op = io::Op::call;
   request.act = std::move(what);
-  ++calls_;
+  ++calls_.pending;
   submit(act, std::move(request));
 }
 
@@ -178,7 +178,7 @@ void Ledger::complete(const io::Completion& completion) {
 }
 
 void Ledger::complete(Act act, const io::Completion& completion) {
-  if (act != Act::look) --calls_, ++ended_calls_;
+  if (act != Act::look) --calls_.pending, ++calls_.ended;
   switch (act) {
     case Act::create:
       return begin(completion.status);

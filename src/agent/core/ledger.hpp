@@ -78,13 +78,11 @@ class Ledger {
 
   // A completion of the storage; ignored if it is for another owner.
   void complete(const io::Completion& completion);
-  bool quiet() const { return !busy() && !looks(); }
+  bool quiet() const { return !busy() && look_ == Look::none; }
   // True if the storage has requests of the ledger's file.
-  bool busy() const { return calls_ != 0 || (log_ != nullptr && log_->in_flight()); }
-  // True if it looks at the target.
-  bool looks() const { return look_ != Look::none; }
+  bool busy() const { return calls_.pending != 0 || (log_ != nullptr && log_->in_flight()); }
   // Of the file's requests; starts again with each file.
-  std::uint64_t completions() const { return ended_calls_ + (log_ ? log_->completions() : 0); }
+  std::uint64_t completions() const { return calls_.ended + (log_ ? log_->completions() : 0); }
 
   const std::string& problem() const { return problem_; }
   const std::string& path() const { return file_.path; }
@@ -109,8 +107,10 @@ class Ledger {
   std::unique_ptr<journal::Log> log_;
   std::shared_ptr<io::Owned> made_;  // what the storage creates
   io::Owned file_ = {};              // has the lock; not valid: not yet created
-  std::uint32_t calls_ = 0;          // with the storage
-  std::uint64_t ended_calls_ = 0;
+  struct Calls {
+    std::uint32_t pending = 0;  // with the storage
+    std::uint64_t ended = 0;
+  } calls_;
   bool named_ = false;                          // the file's name is on the disk
   Result<io::Handle> watched_ = Code::invalid;  // the target
   std::uint32_t own_number_;                    // owner number of the ledger's own requests

@@ -131,15 +131,15 @@ void OpenFile::listen(std::uint64_t now_ns) {
   Load target, journals;
   target.add(!closings->quiet(), closings->completions());
   if (ledger) {
-    target.add(ledger->looks(), 0);
+    target.add(!ledger->quiet() && !ledger->busy(), 0);  // it looks at the target
     journals.add(ledger->busy(), ledger->completions());
   }
   for (const auto& lane : lanes) {
     target.add(lane->busy(), lane->completions());
     journals.add(lane->pipeline->journal().in_flight(), lane->pipeline->journal().completions());
   }
-  target_silence.look(now_ns, target);
-  journal_silence.look(now_ns, journals);
+  silence.target.look(now_ns, target);
+  silence.journals.look(now_ns, journals);
 }
 
 bool OpenFile::over() const {
@@ -226,16 +226,16 @@ void OpenFile::show_progress(std::uint64_t now_ns) {
   std::uint64_t bytes = 0;
   for (const auto& lane : lanes)
     bytes += lane->pipeline->departures().bytes_out() + lane->pipeline->settlements().settled_puts();
-  const bool progress = bytes != shown_bytes_ && now_ns - shown_ns_ >= show_every_ns;
+  const bool progress = bytes != shown_.bytes && now_ns - shown_.at_ns >= show_every_ns;
   if (!progress && now_ns < next_sign_ns()) return;
-  shown_bytes_ = bytes;
-  shown_ns_ = now_ns;
+  shown_.bytes = bytes;
+  shown_.at_ns = now_ns;
   ledger->show_life(progress);
 }
 
 std::uint64_t OpenFile::next_sign_ns() const {
   const bool needed = ledger && !ledger->empty() && ledger->writers() != journal::Writers::nobody;
-  return needed ? shown_ns_ + sign_every_ns : UINT64_MAX;
+  return needed ? shown_.at_ns + sign_every_ns : UINT64_MAX;
 }
 
 // True if agents of other nodes write to the file too.

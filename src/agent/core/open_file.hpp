@@ -79,7 +79,9 @@ struct OpenFile {
   std::unique_ptr<Ledger> ledger;            // if an open of it wanted one
   std::unique_ptr<Closings> closings;        // of descriptors that ranks have passed
   std::set<std::uint64_t> routed_groups;     // those of its opens that have a route
-  Silence target_silence, journal_silence;   // of the file systems of the target and of the journals
+  struct {
+    Silence target, journals;
+  } silence;  // of the file systems
 
   // If the file was open here before, it may have fewer lanes than an agent upstream knows.
   Lane& lane_at(std::uint32_t index) const { return *lanes[index % lanes.size()]; }
@@ -157,8 +159,10 @@ struct OpenFile {
   std::vector<Owed> owed_;
   bool some_want_disk_ = false;  // an open has durability disk: all closes wait for the target's disk
   bool rescuing_ = false;        // all lanes settle, because the ledger fails
-  std::uint64_t shown_ns_ = 0;
-  std::uint64_t shown_bytes_ = 0;
+  struct {
+    std::uint64_t at_ns = 0;
+    std::uint64_t bytes = 0;
+  } shown_;  // the progress
 };
 
 }  // namespace millrace::agent

@@ -354,7 +354,7 @@ bool MemoryStorage::step(Active& active) {
       active.error = 0;  // a hint never fails
       break;
     case Op::resize:
-      if (active.error == 0 && active.request.length > options_.capacity_bytes) active.error = EFBIG;
+      if (active.error == 0 && active.request.length / 64 > options_.capacity_bytes) active.error = EFBIG;
       if (active.error == 0) image_of(active).resize(active.request.length);
       break;
     case Op::look:
