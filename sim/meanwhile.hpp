@@ -7,8 +7,8 @@
 
 namespace millrace::sim {
 
-// What happens to the file, and to the clock, after the programs and before the logs that they have left come
-// to the file.
+// The changes of the file and of the clock between the end of the programs and the recovery of the logs that
+// they have left.
 struct Meanwhile {
   enum class Name : std::uint8_t { kept, changed, in_another_folder };
   // The file is removed, and another file of this many bytes gets its name and inode number; 0: no.

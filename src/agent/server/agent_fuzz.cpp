@@ -73,7 +73,7 @@ class World {
   io::Trace trace_;
   io::VirtualNet net_{timeline_, trace_, 3, {}};
   io::MemoryStorage storage_{
-      io::MemoryOptions{.capacity_bytes = std::uint64_t{4} << 20}};  // offsets are wild
+      io::MemoryOptions{.capacity_bytes = std::uint64_t{4} << 20}};  // inputs have offsets of any size
   Fd files_[2] = {storage_.create(), storage_.create()};
   std::map<std::uint64_t, int> watched_;  // descriptor by tag
   std::unique_ptr<io::Listener> there_ = *net_.of(2).listen();

@@ -353,7 +353,7 @@ bool MemoryStorage::step(Active& active) {
     case Op::writeback:
       active.error = 0;  // a hint never fails
       break;
-    case Op::resize:
+    case Op::resize:  // a file may have holes
       if (active.error == 0 && active.request.length / 64 > options_.capacity_bytes) active.error = EFBIG;
       if (active.error == 0) image_of(active).resize(active.request.length);
       break;
