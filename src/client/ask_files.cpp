@@ -36,10 +36,10 @@ Status flush_file(Session& session, std::uint64_t number, Extent extent, bool el
   });
 }
 
-Status flush_all_of(Session& session, std::uint64_t number, Tally& tally) {
+Status flush_all_of(Session& session, const transport::FileNumbers& numbers, Tally& tally) {
   const PageView& view = session.view();
   return ask_files(session, Kind::flush, everything, tally,
-                   [&](std::uint32_t file) { return view.state(file).number.load() == number; });
+                   [&](std::uint32_t file) { return numbers.are_of(view.state(file)); });
 }
 
 Status flush_stand_ins(Session& session, Tally& tally) {

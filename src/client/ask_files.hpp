@@ -16,7 +16,7 @@ namespace millrace::client {
 Status flush_file(Session& session, std::uint64_t number, Extent extent, bool elsewhere, Tally& tally);
 // The same for the whole file, also if the agent does not know yet that bytes are pending: ranks that have
 // been killed may have left records in their rings.
-Status flush_all_of(Session& session, std::uint64_t number, Tally& tally);
+Status flush_all_of(Session& session, const transport::FileNumbers& numbers, Tally& tally);
 // The same for every stand-in (OpenRequest::stand_in) on this node.
 Status flush_stand_ins(Session& session, Tally& tally);
 // Syncs the file of this number. Afterwards no ledger has records of the file.

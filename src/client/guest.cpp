@@ -56,10 +56,10 @@ Status Guest::before_writing(std::uint64_t number, Extent extent) {
   return status;
 }
 
-void Guest::before_opening(std::uint64_t number) {
-  (void)before_reading(number, everything);
+void Guest::before_opening(const transport::FileNumbers& file) {
   Reason why = Reason::none;
   Session* const asked = session(why);
+  (void)before_reading(asked != nullptr ? asked->view().known_as(file) : file.number, everything);
   if (asked != nullptr && !blind_ && !process_.is_child()) (void)flush_stand_ins(*asked, tally_);
 }
 

@@ -33,7 +33,7 @@ class Guest {
 
   // Call it before a file is opened. It also flushes all stand-ins of files of other nodes, because the
   // number of a stand-in does not name the file that it stands for.
-  void before_opening(std::uint64_t number);
+  void before_opening(const transport::FileNumbers& file);
 
   // Code::timeout if there is an agent that does not answer. It may have bytes of the file.
   Status reach(std::uint64_t number) {

@@ -64,9 +64,9 @@ Found look(Process& process, const std::string& directory, const FileIdentity& t
 
 // Asks this node's agent for its bytes of the file. An error stays with the open that wrote. Errors of bytes
 // that ranks have left are reported here, because no later call reports them.
-void flush_open(Process& process, const char* path, std::uint64_t number) {
+void flush_open(Process& process, const char* path, const transport::FileNumbers& file) {
   Guest guest(process);
-  guest.before_opening(number);
+  guest.before_opening(file);
   if (!guest.left().ok()) process.say(std::string(path) + ": " + guest.left().describe());
 }
 
@@ -133,18 +133,16 @@ bool settle_ledgers(const char* path, bool writes, Process& process) {
   const OtherAgents::List others = process.other_agents();
   const bool none_here = session == nullptr || !session->view().knows_any();
   if (none_here && others.empty() && !journal::has_logs(directory)) return true;
-  struct stat about {};
-  const bool here = ::stat(path, &about) == 0;  // else it may be on another node
-  FileIdentity target{.device = about.st_dev, .inode = about.st_ino};
+  const Result<FileIdentity> known = process.identify(std::string(path));
+  const FileIdentity target = known ? *known : FileIdentity();
   // Flush also the bytes that earlier ranks have left: otherwise this open would get their errors. The flush
   // comes first, because the ledgers do not change any more after the agent has answered or has gone.
-  const std::uint64_t number = here ? transport::file_number(target.device, target.inode) : 0;
-  flush_open(process, path, number);
-  if (!here) return true;
+  const transport::FileNumbers numbers = known ? transport::numbers_of(target) : transport::FileNumbers();
+  flush_open(process, path, numbers);
+  if (!known) return true;  // the file may be on another node
   // Another job's agent that ends here may leave a ledger.
-  if (!settle_other_agents(process, others, path, number)) return false;
+  if (!settle_other_agents(process, others, path, numbers)) return false;
   if (!journal::has_logs(directory)) return true;
-  if (const Result<FileIdentity> known = process.identify(std::string(path))) target = *known;
   const Settled settled = settle(process, path, directory, target);
   const bool safe = !writes || (settled.left == 0 && settled.status.ok()) ||
                     pass_over(process, directory, target) || settled.status.ok();

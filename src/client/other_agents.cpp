@@ -13,6 +13,8 @@
 
 namespace millrace::client {
 
+using transport::FileNumbers;
+
 namespace {
 
 class RealOtherAgent final : public OtherAgent {
@@ -22,12 +24,19 @@ class RealOtherAgent final : public OtherAgent {
       : found_(std::move(found)), settings_(settings), view_(*found_.page()) {}
 
   const std::string& path() const { return found_.path(); }
+  bool is(const transport::Neighbour& agent) const {
+    return agent.process() == found_.process() && agent.name() == found_.name();
+  }
   int process() const override { return found_.process(); }
   bool lives() const override { return found_.lives(); }
   const PageView& view() const override { return view_; }
   Result<std::unique_ptr<Session>> ask() override { return question_session(settings_, found_.name()); }
   bool end() override { return found_.end(settings_.timeout_ms); }
-  bool bury() override { return found_.bury(); }
+  bool bury() override {
+    const bool first = found_.bury();
+    transport::bury_dead(local_directory(settings_));
+    return first;
+  }
 
  private:
   const transport::Neighbour found_;
@@ -41,7 +50,7 @@ std::string described(const char* path, const OtherAgent& other) {
 
 // The agent writes all bytes of the file that it has now. Code::timeout: it made no progress for `timeout`.
 // Code::lost_agent: it has gone.
-Status flush(Process& process, std::uint64_t number, OtherAgent& other) {
+Status flush(Process& process, const FileNumbers& file, OtherAgent& other) {
   const std::uint64_t bound_ns = process.settings().timeout_ms * 1'000'000;
   const auto& progress = other.view().page().progress;
   std::uint64_t seen = progress.load();
@@ -52,10 +61,10 @@ Status flush(Process& process, std::uint64_t number, OtherAgent& other) {
     if (std::exchange(seen, progress.load()) != progress.load()) since_ns = process.now_ns();
     if (process.now_ns() - since_ns > bound_ns) return Code::timeout;
     process.pause(10);
-    if (!other.view().has(number)) return {};
+    if (!other.view().has(file)) return {};
   }
   Tally tally;
-  const Status status = flush_all_of(**session, number, tally);
+  const Status status = flush_all_of(**session, file, tally);
   (*session)->leave();
   return status.ok() ? tally.left : status;
 }
@@ -72,10 +81,10 @@ void tell_of_loss(Process& process, const char* path, OtherAgent& other, bool lo
   process.say(line);
 }
 
-bool settle_with(Process& process, const char* path, std::uint64_t number, OtherAgent& other) {
-  if (!other.view().has(number)) return true;
-  const bool logged = other.view().logs(number);
-  const Status status = flush(process, number, other);
+bool settle_with(Process& process, const char* path, const FileNumbers& file, OtherAgent& other) {
+  if (!other.view().has(file)) return true;
+  const bool logged = other.view().logs(file);
+  const Status status = flush(process, file, other);
   if (status.ok()) return true;
   if (status.code() == Code::lost_agent) {
     tell_of_loss(process, path, other, logged, false);
@@ -95,12 +104,12 @@ bool settle_with(Process& process, const char* path, std::uint64_t number, Other
 }  // namespace
 
 struct OtherAgents::Known {
-  explicit Known(const std::string& directory) : watch(directory), spare(transport::spare_directory) {}
+  explicit Known(const std::string& directory) : watch(directory), memory(transport::memory_directory) {}
   bool changed() {
     const bool own = watch.changed();
-    return spare.changed() || own;
+    return memory.changed() || own;
   }
-  transport::FolderWatch watch, spare;
+  transport::FolderWatch watch, memory;
   List living;
 };
 
@@ -115,7 +124,7 @@ OtherAgents::List OtherAgents::look(Process& process) {
   const std::lock_guard lock(mutex_);
   if (!known_->changed()) return known_->living;
   List living;
-  for (const std::string& path : transport::presences_in(local_directory(settings_))) {
+  for (const std::string& path : transport::presences_on_node(local_directory(settings_))) {
     const auto is = [&path](const std::shared_ptr<OtherAgent>& one) {
       return static_cast<const RealOtherAgent&>(*one).path() == path && one->lives();
     };
@@ -125,9 +134,13 @@ OtherAgents::List OtherAgents::look(Process& process) {
     }
     Result<transport::Neighbour> found = transport::Neighbour::look_at(path);
     if (found.status().code() == Code::not_found || (found && found->name() == own_name_)) continue;
+    const auto again = [&found](const std::shared_ptr<OtherAgent>& one) {
+      return found && static_cast<const RealOtherAgent&>(*one).is(*found);
+    };
+    if (std::ranges::any_of(living, again)) continue;
     if (!found || found->page() == nullptr) {
-      process.say("an agent of another job cannot be asked for its bytes (" + path +
-                  (found ? "): it runs in another container" : "): it is of another build of Millrace") +
+      process.say("an agent of another job cannot be asked for its bytes: it " +
+                  (found ? "runs in another container" : std::string("is of another build of Millrace")) +
                   "; do not open its files before that job has ended");
       continue;
     }
@@ -138,10 +151,9 @@ OtherAgents::List OtherAgents::look(Process& process) {
 }
 
 bool settle_other_agents(Process& process, const OtherAgents::List& others, const char* path,
-                         std::uint64_t number) {
+                         const FileNumbers& file) {
   bool settled = true;
-  for (const std::shared_ptr<OtherAgent>& other : others)
-    settled &= settle_with(process, path, number, *other);
+  for (const std::shared_ptr<OtherAgent>& other : others) settled &= settle_with(process, path, file, *other);
   return settled;
 }
 

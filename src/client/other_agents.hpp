@@ -57,10 +57,10 @@ class OtherAgents {
   std::unique_ptr<Known> known_;
 };
 
-// Call it before an open of the file with this number (transport::file_number()). The agents of other jobs
-// write their bytes of the file. An agent that makes no progress for `timeout` is ended. So the file has one
-// writer. False: an agent has bytes of the file, and cannot be ended.
+// Call it before an open of the file. The agents of other jobs write their bytes of the file. An agent that
+// makes no progress for `timeout` is ended. So the file has one writer. False: an agent has bytes of the
+// file, and cannot be ended.
 bool settle_other_agents(Process& process, const OtherAgents::List& others, const char* path,
-                         std::uint64_t number);
+                         const transport::FileNumbers& file);
 
 }  // namespace millrace::client

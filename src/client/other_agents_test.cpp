@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
 constexpr std::uint64_t number = 77;
+constexpr std::uint64_t lasting = 78;
 
 // Answers the first request of a session.
 class Answering final : public Contact {
@@ -132,7 +133,7 @@ class Opener final : public Process {
 class OneWriter : public ::testing::Test {
  protected:
   OneWriter() : process(other) { put_file(other->page(), number); }
-  bool settle() { return settle_other_agents(process, process.other_agents(), "/data", number); }
+  bool settle() { return settle_other_agents(process, process.other_agents(), "/data", {number, lasting}); }
 
   const std::shared_ptr<Scripted> other = std::make_shared<Scripted>();
   Opener process;
@@ -151,6 +152,14 @@ TEST_F(OneWriter, AnAgentThatAnswersHasWrittenItsBytes) {
   EXPECT_EQ(other->asked, 1);
   EXPECT_EQ(other->ended, 0);
   EXPECT_TRUE(process.said.empty());
+}
+
+TEST_F(OneWriter, AFileThatWasMountedAnewIsFound) {
+  put_file(other->page(), number + 1);
+  other->page().files[0].lasting.store(lasting);
+  other->answers = true;
+  EXPECT_TRUE(settle());
+  EXPECT_EQ(other->asked, 1);
 }
 
 TEST_F(OneWriter, AnErrorOfItsBytesIsTold) {

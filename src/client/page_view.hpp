@@ -42,13 +42,22 @@ class PageView {
     seen = openings;
     return false;
   }
-  // True if ranks have a file of this number open through the pipeline, or bytes of it are pending.
-  bool has(std::uint64_t number) const {
-    return any_of(number, [](std::uint32_t) { return true; });
+  // True if ranks have the file open through the pipeline, or bytes of it are pending.
+  bool has(const transport::FileNumbers& numbers) const {
+    return any([&](std::uint32_t file) { return numbers.are_of(state(file)); });
   }
-  // True if a ledger has records of a file of this number.
-  bool logs(std::uint64_t number) const {
-    return any_of(number, [this](std::uint32_t file) { return state(file).kept.load() != 0; });
+  // The number by which the agent knows the file.
+  std::uint64_t known_as(const transport::FileNumbers& file) const {
+    std::uint64_t number = file.number;
+    const auto is = [&](std::uint32_t slot) {
+      return file.are_of(state(slot)) && (number = state(slot).number.load()) != 0;
+    };
+    return any(is) ? number : file.number;
+  }
+  // True if a ledger has records of the file.
+  bool logs(const transport::FileNumbers& numbers) const {
+    return any(
+        [&](std::uint32_t file) { return numbers.are_of(state(file)) && state(file).kept.load() != 0; });
   }
   // True if some rank of the node wrote bytes to a file of this number that may be missing in the file.
   bool holds(std::uint64_t number) const {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/file_identity.hpp"
 #include "extent/extent.hpp"
 #include "transport/frame.hpp"
 
@@ -57,6 +58,7 @@ struct FileState {
   std::atomic<std::int32_t> error;
   std::atomic<std::uint32_t> kept;    // the ledger holds records; set before `dirty` becomes clean
   std::atomic<std::uint64_t> number;  // file_number(); 0: no rank has the file open, and no bytes are pending
+  std::atomic<std::uint64_t> lasting;  // FileNumbers::lasting; set before `number`
   // The places of pending bytes, as bits of places(). A rank sets bits in `fresh` after it has published. The
   // agent moves them to `held` before it drains the rings. It clears them in `held` when all these bytes are
   // in the file. Read `fresh` first.
@@ -118,6 +120,25 @@ inline bool holds_bytes(const AgentPage& page) {
 // 0.
 constexpr std::uint64_t file_number(std::uint64_t device, std::uint64_t inode) {
   return (((device + 1) * 0x9E3779B97F4A7C15u) ^ inode) | std::uint64_t{1} << 63;
+}
+
+// The numbers by which other jobs find a file in an agent's page.
+struct FileNumbers {
+  std::uint64_t number = 0;  // file_number()
+  // Stays when the file system is mounted anew and gets another device number. 0: the file system tells too
+  // little.
+  std::uint64_t lasting = 0;
+
+  bool are_of(const FileState& state) const {
+    return state.number.load() == number || (lasting != 0 && state.lasting.load() == lasting);
+  }
+};
+constexpr FileNumbers numbers_of(const FileIdentity& file) {
+  FileNumbers numbers{.number = file_number(file.device, file.inode)};
+  const std::uint64_t made = file.handle != 0 ? file.handle : file.birth_ns;
+  if (made != 0) numbers.lasting = file_number(made, file.inode);
+  if (file.mark > unmarked) numbers.lasting = file_number(file.mark, 0);
+  return numbers;
 }
 
 // A bit for every MiB of the file, modulo 64. Two extents without a common bit have no common byte.

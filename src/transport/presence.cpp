@@ -22,6 +22,7 @@ namespace {
 
 constexpr char magic[8] = {'M', 'R', 'A', 'G', 'E', 'N', 'T', '1'};
 constexpr const char* suffix = ".agent";
+constexpr const char* suffix_of_second = ".elsewhere";  // in memory, if there is one beside the journals
 constexpr std::uint64_t connect_bound_ms = 100;
 
 // The process that listens at that name, as this process's namespace numbers it; -1: none.
@@ -41,6 +42,11 @@ Mapping map_page(int process, int page) {
   return mapped ? *std::move(mapped) : Mapping();
 }
 
+void add_files(std::vector<std::string>& all, const std::string& directory, const char* of_suffix) {
+  const Result<std::vector<std::string>> found = io::list_owned(directory, of_suffix);
+  if (found) all.insert(all.end(), found->begin(), found->end());
+}
+
 }  // namespace
 
 Result<Presence> Presence::announce(const std::string& directory, const std::string& name, int page) {
@@ -51,21 +57,21 @@ Result<Presence> Presence::announce(const std::string& directory, const std::str
   record.process = ::getpid();
   record.page = page;
   std::memcpy(record.name, name.data(), name.size());
+  Presence own;
   Status refused;
-  for (const std::string& place : {directory, std::string(spare_directory)}) {
-    Result<io::Owned> made = io::create_owned(place, suffix);
-    Presence own;
-    if (made) own.file_ = std::move(made->file), own.path_ = std::move(made->path);
+  for (const std::string& place : {directory, std::string(memory_directory)}) {
+    Result<io::Owned> made = io::create_owned(place, own.files_.empty() ? suffix : suffix_of_second);
     const Status put =
-        made ? io::write_at(own.file_, 0, std::as_bytes(std::span(&record, 1))) : made.status();
-    if (put.ok()) return own;
+        made ? io::write_at(made->file, 0, std::as_bytes(std::span(&record, 1))) : made.status();
+    if (made && !put.ok()) (void)io::remove_owned(made->path);
+    if (put.ok()) own.files_.push_back(*std::move(made));
     if (refused.ok()) refused = put;
   }
-  return refused;
+  return own.files_.empty() ? Result<Presence>(refused) : Result<Presence>(std::move(own));
 }
 
 Presence::~Presence() {
-  if (file_.valid()) (void)io::remove_owned(path_);
+  for (const io::Owned& file : files_) (void)io::remove_owned(file.path);
 }
 
 Result<Neighbour> Neighbour::look_at(const std::string& path) {
@@ -120,17 +126,21 @@ bool Neighbour::bury() const {
   return file && io::take_lock(*file) && io::remove_owned(path_).ok();
 }
 
-void bury_dead(const std::string& directory) {
-  for (const std::string& path : presences_in(directory)) (void)Neighbour::look_at(path);
+std::vector<std::string> presences_in(const std::string& directory) {
+  std::vector<std::string> all;
+  add_files(all, directory, suffix);
+  if (directory != memory_directory) add_files(all, memory_directory, suffix);
+  return all;
 }
 
-std::vector<std::string> presences_in(const std::string& directory) {
-  const Result<std::vector<std::string>> found = io::list_owned(directory, suffix);
-  std::vector<std::string> all = found ? *found : std::vector<std::string>();
-  if (directory == spare_directory) return all;
-  const Result<std::vector<std::string>> spare = io::list_owned(spare_directory, suffix);
-  if (spare) all.insert(all.end(), spare->begin(), spare->end());
+std::vector<std::string> presences_on_node(const std::string& directory) {
+  std::vector<std::string> all = presences_in(directory);
+  add_files(all, memory_directory, suffix_of_second);
   return all;
+}
+
+void bury_dead(const std::string& directory) {
+  for (const std::string& path : presences_on_node(directory)) (void)Neighbour::look_at(path);
 }
 
 }  // namespace millrace::transport

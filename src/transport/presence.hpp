@@ -12,13 +12,13 @@
 #include "transport/layout.hpp"
 #include "transport/memory.hpp"
 
-// The agents of a user on this node. Each living agent has a small file in the user's folder of logs, its
-// presence, and holds the lock of this file (flock) as long as it lives. Other jobs of the user find the
-// agent by this file, also if the agent has outlived its job and does not answer. If that folder takes no
-// file (it is missing, full or read-only), the presence is in spare_directory.
+// The agents of a user on this node. Each living agent has a small file, its presence, and holds the lock of
+// this file (flock) as long as it lives. Other jobs of the user find the agent by this file, also if the
+// agent has outlived its job and does not answer. One is in the user's folder of journals, and one in that of
+// memory_directory, where also jobs with another folder of journals find it. One of the two is enough.
 namespace millrace::transport {
 
-inline constexpr const char* spare_directory = "/dev/shm";
+inline constexpr const char* memory_directory = "/dev/shm";
 
 using io::FolderWatch;
 
@@ -33,7 +33,7 @@ struct PresenceRecord {
 };
 static_assert(sizeof(PresenceRecord) == 88);
 
-// An agent's own presence. The destructor removes it. Not thread safe.
+// An agent's own presence. The destructor removes its files. Not thread safe.
 class Presence {
  public:
   static Result<Presence> announce(const std::string& directory, const std::string& name, int page);
@@ -43,8 +43,7 @@ class Presence {
   ~Presence();
 
  private:
-  Fd file_;
-  std::string path_;
+  std::vector<io::Owned> files_;
 };
 
 // An agent, as another process sees it by its presence. Not thread safe.
@@ -74,10 +73,13 @@ class Neighbour {
   Mapping page_;
 };
 
+// The paths of the presences of agents with journals in the directory, and of those whose folder of journals
+// takes no file. One for each agent.
+std::vector<std::string> presences_in(const std::string& directory);
+// The same, and those of agents with another folder. An agent may have two.
+std::vector<std::string> presences_on_node(const std::string& directory);
+
 // Removes the presences of agents that have died.
 void bury_dead(const std::string& directory);
-
-// The paths of all presences in the user's folders of both directories.
-std::vector<std::string> presences_in(const std::string& directory);
 
 }  // namespace millrace::transport

@@ -47,7 +47,12 @@ class PresenceOfAgents : public ::testing::Test {
     ::close(ready[0]);
     ::close(ready[1]);
   }
-  std::vector<std::string> shown() const { return presences_in(folder_); }
+  // Others show themselves in memory meanwhile.
+  std::vector<std::string> shown() const {
+    std::vector<std::string> all = presences_in(folder_);
+    std::erase_if(all, [this](const std::string& path) { return !path.starts_with(folder_); });
+    return all;
+  }
 
   std::string folder_ = (fs::temp_directory_path() / "millrace-presence-XXXXXX").string();
   std::string name_;
@@ -74,6 +79,24 @@ TEST_F(PresenceOfAgents, IsRemovedWithItsAgent) {
   }
   EXPECT_TRUE(shown().empty());
   EXPECT_FALSE(fs::exists(io::owned_folder(folder_)));
+}
+
+TEST_F(PresenceOfAgents, IsSeenByJobsWithAnotherFolderOfJournals) {
+  const auto seen = [this] {
+    std::size_t count = 0;
+    for (const std::string& path : presences_on_node("/nowhere")) {
+      const Result<Neighbour> found = Neighbour::look_at(path);
+      count += found && found->name() == name_ ? 1 : 0;
+    }
+    return count;
+  };
+  start();
+  EXPECT_EQ(seen(), 1u);
+  EXPECT_EQ(shown().size(), 1u) << "one of the two, for those with the same folder";
+  ::kill(child_, SIGKILL);
+  ::waitpid(child_, nullptr, 0);
+  child_ = -1;
+  EXPECT_EQ(seen(), 0u);
 }
 
 TEST_F(PresenceOfAgents, OfADeadAgentIsRemovedByTheNextLook) {

@@ -79,6 +79,7 @@ class Job:
         self.stats = folder / "stats"
         self.linger_ms = 200  # that the agent stays after its last rank
         self._sockets: set[str] = set()
+        self._agents: set[int] = set()
         self._process: subprocess.Popen | None = None
 
     def start(
@@ -146,6 +147,7 @@ class Job:
     def agents(self) -> list[int]:
         """Processes of this job's agent; remembers the names of their sockets."""
         found = [pid for pid, name in _marked(f"MILLRACE_JOB={self.key}").items() if name == "millraced"]
+        self._agents.update(found)
         for pid in found:
             with contextlib.suppress(OSError):
                 words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
@@ -201,10 +203,8 @@ class Job:
         assert eventually(lambda: not self.sockets(), 10), f"sockets: {self.sockets()}"
         left = [path for path in self.temporary.rglob("*") if "millrace" in path.name.lower()]
         assert left == [], "temporary files"
-
-
-def _named_millrace(folder: str) -> set[str]:
-    return {name for name in os.listdir(folder) if "millrace" in name.lower()}
+        shown = [path for pid in self._agents for path in Path("/dev/shm").glob(f"millrace-*/{pid}-*")]
+        assert shown == [], "presences of agents"
 
 
 @pytest.fixture
@@ -213,7 +213,6 @@ def new_job(request, tmp_path) -> Iterator[Callable[[str], Job]]:
     # Made first, so torn down last: a job that still holds the fault file system keeps it mounted.
     faults = request.getfixturevalue("system") if "system" in request.fixturenames else None
     jobs: list[Job] = []
-    shared_memory = _named_millrace("/dev/shm")
 
     def make(mpi: str) -> Job:
         if not LAUNCHERS[mpi] or not (BUILD / f"lib/libmillrace-{mpi}.so").exists():
@@ -229,7 +228,6 @@ def new_job(request, tmp_path) -> Iterator[Callable[[str], Job]]:
             faults.end_faults()
         for job in jobs:
             job.expect_nothing_left()
-        assert _named_millrace("/dev/shm") <= shared_memory
     finally:
         for job in jobs:
             job.end()

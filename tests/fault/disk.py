@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Small ext4 disks, loop-mounted, for tests that fill or break them."""
+"""Small ext4 disks, loop-mounted, for tests that fill or break them, and file systems that are mounted anew."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import functools
 import os
 import struct
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -63,6 +63,41 @@ def small_disk(folder: Path, mebibytes: int = 32, block: int = 4096) -> Iterator
             thaw(place)
             _run("umount", "--lazy", place)
         image.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def overlay(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
+    """A mounted overlay, and a function that mounts it anew: it gets another device number, and what has files of it
+    open keeps the old one."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting an overlay needs root")
+    keep_mounts_private()
+    base, place = folder / "base", folder / "overlay"
+    lower, upper, work = (base / name for name in ("lower", "upper", "work"))
+    base.mkdir()
+    place.mkdir()
+
+    def mount() -> None:
+        options = f"lowerdir={lower},upperdir={upper},workdir={work}"
+        mounted = _run("mount", "-t", "overlay", "overlay", "-o", options, place)
+        if mounted.returncode != 0:
+            pytest.skip(f"no overlay can be mounted here: {mounted.stderr.strip()}")
+
+    def mount_anew() -> None:
+        assert _run("umount", "--lazy", place).returncode == 0
+        mount()
+
+    # What is below may be an overlay itself.
+    assert _run("mount", "-t", "tmpfs", "tmpfs", base).returncode == 0
+    try:
+        for each in (lower, upper, work):
+            each.mkdir()
+        mount()
+        yield place, mount_anew
+    finally:
+        for each in (place, base):
+            if os.path.ismount(each):
+                _run("umount", "--lazy", each)
 
 
 def freeze(place: Path) -> None:

@@ -12,6 +12,7 @@ import subprocess
 
 import pytest
 from conftest import BUILD, eventually, gone, state
+from disk import overlay
 from victim import pattern
 
 PIECE, PIECES = 1024, 256
@@ -95,6 +96,31 @@ def test_an_agent_is_known_also_if_the_folder_of_journals_takes_no_file(new_job,
     ends(second)
     assert second.errors() == {} and gone(agent), "both agents may write the file"
     assert path.read_bytes() == pattern(0, BYTES)
+
+
+def test_an_agent_is_known_to_a_job_with_another_folder_of_journals(new_job, tmp_path):
+    path = tmp_path / "data"
+    first, agent = killed_job(new_job, "mpich", path, stopped=True)
+    second = next_job(new_job, "mpich", first, path, timeout="2s", journal_directory=tmp_path)
+    ends(second)
+    assert second.errors() == {} and gone(agent), "both agents may write the file"
+    assert path.read_bytes() == pattern(0, BYTES)
+    assert drain(first, "1s").returncode == 0
+
+
+@pytest.mark.parametrize("durability", ["job", "node"])
+def test_an_agent_is_known_after_its_file_system_was_mounted_anew(new_job, tmp_path, durability):
+    with overlay(tmp_path) as (place, mount_anew):
+        path = place / "data"
+        path.touch()
+        device = os.stat(path).st_dev
+        first, agent = killed_job(new_job, "mpich", path, stopped=True, durability=durability)
+        mount_anew()
+        assert os.stat(path).st_dev != device
+        second = next_job(new_job, "mpich", first, path, timeout="2s")
+        ends(second)
+        assert second.errors() == {} and gone(agent), "both agents may write the file"
+        assert path.read_bytes() == pattern(0, BYTES)
 
 
 def test_bytes_in_a_journal_of_an_agent_that_is_ended_come_to_the_file_first(new_job, tmp_path):

@@ -199,7 +199,7 @@ class Core {
   // A number that no other open file of this Core ever has; 0 if no file has that slot.
   std::uint64_t file_number(FileSlot file) const;
   struct Look {
-    FileIdentity identity = {};  // device and inode
+    FileIdentity identity = {};  // without a mark
     std::string_view path = {};
     bool fetching = false;                  // a fetch or a want is not over
     bool in_flight = false;                 // the storage or the next agent has a request of the file

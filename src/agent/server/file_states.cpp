@@ -13,8 +13,8 @@ namespace millrace::agent {
 
 using transport::FileState;
 
-void FileStates::opened(FileSlot file, std::uint64_t number, const transport::Routing& routing,
-                        const Core& core) {
+void FileStates::opened(FileSlot file, const transport::FileNumbers& numbers,
+                        const transport::Routing& routing, const Core& core) {
   const std::uint32_t routed = routing.lanes == 0       ? 0
                                : routing.stands_in != 0 ? transport::routed_stand_in
                                                         : transport::routed_everywhere;
@@ -31,7 +31,8 @@ void FileStates::opened(FileSlot file, std::uint64_t number, const transport::Ro
   page_.files[file].kept.store(core.keeps(file) ? 1 : 0);
   page_.files[file].dirty.store(core.dirty(file) ? transport::state_draining : transport::state_clean);
   page_.files[file].code.store(0, std::memory_order_seq_cst);
-  page_.files[file].number.store(number);
+  page_.files[file].lasting.store(numbers.lasting);
+  page_.files[file].number.store(numbers.number);
   if (page_.slots.load() <= file) page_.slots.store(file + 1);
   page_.openings.fetch_add(1);
 }

@@ -25,8 +25,8 @@ class FileStates {
  public:
   explicit FileStates(transport::AgentPage& page) : page_(page) {}
 
-  // `number`: transport::file_number().
-  void opened(FileSlot file, std::uint64_t number, const transport::Routing& routing, const Core& core);
+  void opened(FileSlot file, const transport::FileNumbers& numbers, const transport::Routing& routing,
+              const Core& core);
   void closed(FileSlot file);
   bool in_use(FileSlot file) const { return file < slots_.size() && slots_[file].opens > 0; }
   // A record did not match its checksum. All ranks get the error, although Core has none.

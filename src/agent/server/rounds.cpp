@@ -99,8 +99,9 @@ transport::Registered Rounds::enroll(Connection& connection, const transport::Re
   connection.allow(*slot, registration.settings.record_max_bytes,
                    registration.settings.strategy == Strategy::journal, registration.reads_only == 0);
   if (registration.routing.lanes > 0) links_.serve(registration, *slot, core_.file_number(*slot));
-  const FileIdentity identity = core_.look(*slot).identity;
-  states_.opened(*slot, reads ? 0 : transport::file_number(identity.device, identity.inode),
+  FileIdentity identity = core_.look(*slot).identity;
+  identity.mark = registration.identity.mark;
+  states_.opened(*slot, reads ? transport::FileNumbers() : transport::numbers_of(identity),
                  reads ? transport::Routing{} : registration.routing, core_);
   return answer;
 }
