@@ -35,7 +35,7 @@ bool Cluster::open_again(const Opening& opening) {
     if (!stays(rank, opening) || !rank.process->has_lost_none()) rank.process = nullptr;
   }
   befall(opening.before);
-  if (scenario_.loses_caches()) disk_.mount_again();  // as a boot does
+  disk_.mount_again();  // a device number is a hint
   if (!settle(opening)) return false;
   // A process of another job on each node has asked the agents, before it opens the file. Stand-ins are asked
   // for by the agent's own ranks only.
