@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/library.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
+
+#include "front/mpiio/completion.hpp"
 
 namespace millrace::front {
 namespace {
@@ -33,9 +36,29 @@ int call_one_alone(const Row& row, const Arguments& a, auto* memory, auto count,
                  : call<Individual>(a.entry, a.file, memory, count, a.type, status);
 }
 
+// The most bytes that one read(2) or write(2) moves on Linux.
+constexpr MPI_Count most_of_one_call = 0x7ffff000;
+
+// ROMIO's non-blocking independent functions make one system call. Its collective ones move all bytes.
+bool moves_less(const Row& row, const Arguments& a) {
+  MPI_Count unit = 0;
+  return row.completion == Completion::nonblocking && row.coordination == Coordination::collective &&
+         PMPI_Type_size_x(a.type, &unit) == MPI_SUCCESS &&
+         a.count > most_of_one_call / std::max<MPI_Count>(unit, 1);
+}
+
 }  // namespace
 
 int call_alone(const Row& row, const Arguments& a, MPI_Status* status) {
+  if (moves_less(row, a)) {
+    Row blocking = row;
+    blocking.completion = Completion::blocking;
+    MPI_Status moved;
+    MPI_Count bytes = 0;
+    if (const int error = call_alone(blocking, a, &moved); error != MPI_SUCCESS) return error;
+    PMPI_Get_elements_x(&moved, MPI_BYTE, &bytes);
+    return completed_request(bytes, a.request);
+  }
   const void* from = a.memory;
   const bool reads = row.direction == Direction::read;
 #if MILLRACE_LARGE_COUNT
