@@ -3,7 +3,6 @@
 
 // Settles a file before an open. The file may have ledgers of earlier closes (agent/core/ledger.hpp writes
 // them), and earlier ranks may have left bytes of it with this node's agent.
-#include <sys/stat.h>
 
 #include <string>
 #include <vector>

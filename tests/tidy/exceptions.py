@@ -18,7 +18,6 @@ SYSTEM_CALLS = {
     "src/agent/server/serve": "the agent goes to the background: fork, and a pipe that says that it listens",
     "src/client/file": "fstat tells whether the target is a plain file",
     "src/client/target_file": "opens the target a second time, for the agent",
-    "src/client/ledgers": "stat tells which file a name means",
     "src/client/cost_record": "reads and replaces the user's record of costs",
     "src/client/mounts": "stat tells the device of a path",
     "src/client/measure_costs": "a small job whose system calls are timed",
