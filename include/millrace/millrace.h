@@ -25,7 +25,7 @@
  *   memory of devices is -EFAULT. The child may open its own handles.
  * - A call that lacks memory returns -ENOMEM. A call that lacks descriptors, processes or threads returns
  *   -EMFILE, -ENFILE or -EAGAIN.
- * - Settings come from the environment (MILLRACE_STAGING_BYTES, MILLRACE_DEVICE_BUFFERS, MILLRACE_TIMEOUT,
+ * - Settings come from the environment (MILLRACE_STAGING_BYTES, MILLRACE_TIMEOUT,
  *   MILLRACE_POSIX_WRITEBACK). The first call reads them.
  */
 #ifndef MILLRACE_H

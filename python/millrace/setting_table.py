@@ -229,14 +229,6 @@ SETTINGS: tuple[Setting, ...] = (
         hint=True,
     ),
     Setting(
-        "device_buffers",
-        "choice",
-        "auto",
-        "Shape of the buffers between host and device; the named ones are those of NEC's accelerated I/O.",
-        choices=("auto", "nec2020", "nec2021"),
-        option=False,
-    ),
-    Setting(
         "staging_bytes",
         "bytes",
         "64MiB",

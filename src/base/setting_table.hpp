@@ -20,7 +20,6 @@ inline constexpr std::array<std::string_view, 3> sink{"auto", "buffered", "direc
 inline constexpr std::array<std::string_view, 4> topology{"auto", "ring", "tree", "direct"};
 inline constexpr std::array<std::string_view, 4> stage{"auto", "none", "whole", "pieces"};
 inline constexpr std::array<std::string_view, 2> target{"shared", "first"};
-inline constexpr std::array<std::string_view, 3> device_buffers{"auto", "nec2020", "nec2021"};
 inline constexpr std::array<std::string_view, 5> direct_calls{"independent", "collective", "nonblocking", "split", "read"};
 inline constexpr std::array<std::string_view, 3> posix_writeback{"auto", "always", "never"};
 }  // namespace setting_words
@@ -63,7 +62,6 @@ inline constexpr std::array setting_rules{
     SettingRule{.name = "stripe", .kind = SettingKind::bytes, .least = 1048576, .most = 1073741824, .power_of_two = true, .automatic = true},
     SettingRule{.name = "stage", .kind = SettingKind::choice, .words = setting_words::stage},
     SettingRule{.name = "target", .kind = SettingKind::choice, .words = setting_words::target},
-    SettingRule{.name = "device_buffers", .kind = SettingKind::choice, .words = setting_words::device_buffers},
     SettingRule{.name = "staging_bytes", .kind = SettingKind::bytes, .least = 1048576, .most = 68719476736},
     SettingRule{.name = "interfaces", .kind = SettingKind::names},
     SettingRule{.name = "direct_paths", .kind = SettingKind::paths},

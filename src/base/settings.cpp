@@ -173,7 +173,6 @@ constexpr std::array bindings{
     Binding{"stripe", assign<&Settings::stripe_bytes>},
     Binding{"stage", assign<&Settings::stage>},
     Binding{"target", assign<&Settings::target>},
-    Binding{"device_buffers", assign<&Settings::device_buffers>},
     Binding{"staging_bytes", assign<&Settings::staging_bytes>},
     Binding{"interfaces", assign<&Settings::interfaces>},
     Binding{"direct_paths", assign<&Settings::direct_paths>},

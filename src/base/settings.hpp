@@ -28,8 +28,6 @@ enum class Topology : std::uint32_t { automatic = 0, ring = 1, tree = 2, direct 
 enum class Stage : std::uint32_t { automatic = 0, none = 1, whole = 2, pieces = 3 };
 // The file of a path: a shared file that all nodes see, or a file of the first rank's node.
 enum class Target : std::uint32_t { shared = 0, first = 1 };
-// The shape of the buffers between host and device. The named shapes are a vendor's designs.
-enum class DeviceBuffers : std::uint32_t { automatic = 0, nec2020 = 1, nec2021 = 2 };
 
 // Early writeback of a program's plain files (plain/early.hpp).
 enum class Early : std::uint32_t { automatic = 0, always = 1, never = 2 };
@@ -81,7 +79,6 @@ struct Settings {
       setting_default::stripe;  // of each file server in turn; 0 = topology.hpp likewise
   Stage stage = Stage::automatic;
   Target target = Target::shared;
-  DeviceBuffers device_buffers = DeviceBuffers::automatic;
   std::uint64_t staging_bytes =
       setting_default::staging_bytes;  // memory of a process for copies from and to devices
   std::vector<std::string>

@@ -100,12 +100,9 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("target", "first").settings.target, Target::first);
   EXPECT_EQ(attempt("stage_directory", "/local").settings.stage_directory, "/local");
   EXPECT_EQ(attempt("cost_directory", "/home/me/costs").settings.cost_directory, "/home/me/costs");
-  EXPECT_EQ(attempt("device_buffers", "NEC2020").settings.device_buffers, DeviceBuffers::nec2020);
-  EXPECT_EQ(attempt("device_buffers", "nec2021").settings.device_buffers, DeviceBuffers::nec2021);
-  EXPECT_EQ(attempt("device_buffers", "auto").settings.device_buffers, DeviceBuffers::automatic);
   EXPECT_EQ(attempt("staging_bytes", "1GiB").settings.staging_bytes, GiB);
   EXPECT_FALSE(attempt("staging_bytes", "1KiB").ok);
-  EXPECT_EQ(setting_names().size(), 36U);
+  EXPECT_EQ(setting_names().size(), 35U);
 }
 
 TEST(Set, knows_the_hints_of_the_installed_header) {

@@ -29,8 +29,6 @@ PoolOptions within_bound(PoolOptions options) {
 
 PoolOptions pool_options(const Settings& settings, void (*tell)(const char* line)) {
   PoolOptions options;
-  if (settings.device_buffers == DeviceBuffers::nec2020) options = nec2020;
-  if (settings.device_buffers == DeviceBuffers::nec2021) options = nec2021;
   options.bytes_max = settings.staging_bytes;
   options.tell = tell;
   return options;

@@ -20,10 +20,6 @@ struct PoolOptions {
   void (*tell)(const char* line) = nullptr;
 };
 
-// Two designs that a vendor shipped: 8 slots for each process, and from 2021 on 2 slots for each thread.
-inline constexpr PoolOptions nec2020{.shape = {1, 8 * MiB, 8 * MiB}, .bytes_max = 64 * MiB};
-inline constexpr PoolOptions nec2021{.shape = {2, 4 * MiB, 4 * MiB}};
-
 // Makes the options from the settings.
 PoolOptions pool_options(const Settings& settings, void (*tell)(const char* line));
 
