@@ -3,6 +3,7 @@
 #include "client/other_agents.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/local.hpp"
@@ -23,7 +24,6 @@ class RealOtherAgent final : public OtherAgent {
   RealOtherAgent(transport::Neighbour found, const Settings& settings)
       : found_(std::move(found)), settings_(settings), view_(*found_.page()) {}
 
-  const std::string& path() const { return found_.path(); }
   bool is(const transport::Neighbour& agent) const {
     return agent.process() == found_.process() && agent.name() == found_.name();
   }
@@ -101,6 +101,26 @@ bool settle_with(Process& process, const char* path, const FileNumbers& file, Ot
   return true;
 }
 
+using Agents = std::map<std::string, std::shared_ptr<RealOtherAgent>>;  // by the paths of their presences
+
+// The agent of this presence, one of those that were `found` by another presence, or a new one. nullptr: it
+// is no other agent, or cannot be asked.
+std::shared_ptr<RealOtherAgent> look_at(const std::string& path, const Agents& found,
+                                        const std::string& own_name, Process& process) {
+  Result<transport::Neighbour> shown = transport::Neighbour::look_at(path);
+  if (shown.status().code() == Code::not_found || (shown && shown->name() == own_name)) return nullptr;
+  if (!shown || shown->page() == nullptr) {
+    process.say("an agent of another job cannot be asked for its bytes: it " +
+                (shown ? "runs in another container" : std::string("is of another build of Millrace")) +
+                "; do not open its files before that job has ended");
+    return nullptr;
+  }
+  const auto same = [&shown](const auto& entry) { return entry.second->is(*shown); };
+  const auto twin = std::ranges::find_if(found, same);
+  return twin != found.end() ? twin->second
+                             : std::make_shared<RealOtherAgent>(*std::move(shown), process.settings());
+}
+
 }  // namespace
 
 struct OtherAgents::Known {
@@ -110,6 +130,7 @@ struct OtherAgents::Known {
     return memory.changed() || own;
   }
   transport::FolderWatch watch, memory;
+  Agents agents;
   List living;
 };
 
@@ -123,31 +144,19 @@ OtherAgents::~OtherAgents() = default;
 OtherAgents::List OtherAgents::look(Process& process) {
   const std::lock_guard lock(mutex_);
   if (!known_->changed()) return known_->living;
-  List living;
+  Agents found;
+  known_->living.clear();
   for (const std::string& path : transport::presences_on_node(local_directory(settings_))) {
-    const auto is = [&path](const std::shared_ptr<OtherAgent>& one) {
-      return static_cast<const RealOtherAgent&>(*one).path() == path && one->lives();
-    };
-    if (const auto known = std::ranges::find_if(known_->living, is); known != known_->living.end()) {
-      living.push_back(*known);
-      continue;
-    }
-    Result<transport::Neighbour> found = transport::Neighbour::look_at(path);
-    if (found.status().code() == Code::not_found || (found && found->name() == own_name_)) continue;
-    const auto again = [&found](const std::shared_ptr<OtherAgent>& one) {
-      return found && static_cast<const RealOtherAgent&>(*one).is(*found);
-    };
-    if (std::ranges::any_of(living, again)) continue;
-    if (!found || found->page() == nullptr) {
-      process.say("an agent of another job cannot be asked for its bytes: it " +
-                  (found ? "runs in another container" : std::string("is of another build of Millrace")) +
-                  "; do not open its files before that job has ended");
-      continue;
-    }
-    living.push_back(std::make_shared<RealOtherAgent>(*std::move(found), settings_));
+    const auto known = known_->agents.find(path);
+    std::shared_ptr<RealOtherAgent> agent = known != known_->agents.end() ? known->second : nullptr;
+    if (agent == nullptr || !agent->lives()) agent = look_at(path, found, own_name_, process);
+    if (agent == nullptr) continue;
+    const bool again = std::ranges::find(known_->living, agent) != known_->living.end();
+    if (!again) known_->living.push_back(agent);
+    found.emplace(path, std::move(agent));
   }
-  known_->living = living;
-  return living;
+  known_->agents = std::move(found);
+  return known_->living;
 }
 
 bool settle_other_agents(Process& process, const OtherAgents::List& others, const char* path,

@@ -45,8 +45,8 @@ class OtherAgents {
   // `own_name`: the socket's name of the agent that is not another one.
   OtherAgents(const Settings& settings, std::string own_name);
   ~OtherAgents();
-  // Costs one system call as long as no agent has come or gone. Lines about agents that cannot be asked go to
-  // `process`.
+  // Costs two system calls as long as no agent has come or gone. Lines about agents that cannot be asked go
+  // to `process`.
   List look(Process& process);
 
  private:
