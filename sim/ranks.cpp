@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/sieve.hpp"
+#include "client/way/sieve.hpp"
 #include "cluster.hpp"
 
 namespace millrace::sim {

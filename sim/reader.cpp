@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "client/typemap.hpp"
+#include "client/view/typemap.hpp"
 #include "cluster.hpp"
 
 namespace millrace::sim {

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <vector>
 
-#include "client/file.hpp"
-#include "client/route.hpp"
+#include "client/file/file.hpp"
+#include "client/open/route.hpp"
 #include "front/mpiio/nodes.hpp"
 #include "front/mpiio/opening.hpp"
 

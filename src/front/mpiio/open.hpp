@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "client/file.hpp"
-#include "client/stage.hpp"
-#include "client/view.hpp"
+#include "client/file/file.hpp"
+#include "client/open/stage.hpp"
+#include "client/view/view.hpp"
 #include "front/mpiio/real.hpp"
 
 namespace millrace::front {

@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "client/attendance.hpp"
-#include "client/storage_host.hpp"
+#include "client/file/storage_host.hpp"
+#include "client/open/attendance.hpp"
 #include "front/device/door.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/calls.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "client/mounts.hpp"
-#include "client/storage_host.hpp"
+#include "client/file/mounts.hpp"
+#include "client/file/storage_host.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/chain.hpp"
 #include "front/mpiio/datatype.hpp"

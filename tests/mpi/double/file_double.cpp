@@ -16,8 +16,8 @@
 #include <set>
 #include <vector>
 
-#include "client/attendance.hpp"
-#include "client/file.hpp"
+#include "client/file/file.hpp"
+#include "client/open/attendance.hpp"
 #include "io/posix/extent_lock.hpp"
 
 extern char** environ;

@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/file/other_agents.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/local.hpp"
+#include "client/file/process.hpp"
+#include "client/session/ask_files.hpp"
+#include "client/start/start.hpp"
+#include "transport/presence.hpp"
+
+namespace millrace::client {
+
+using transport::FileNumbers;
+
+namespace {
+
+class RealOtherAgent final : public OtherAgent {
+ public:
+  // The agent shows its page.
+  RealOtherAgent(transport::Neighbour found, const Settings& settings)
+      : found_(std::move(found)), settings_(settings), view_(*found_.page()) {}
+
+  const std::string& path() const { return found_.path(); }
+  bool is(const transport::Neighbour& agent) const {
+    return agent.process() == found_.process() && agent.name() == found_.name();
+  }
+  int process() const override { return found_.process(); }
+  bool lives() const override { return found_.lives(); }
+  const PageView& view() const override { return view_; }
+  Result<std::unique_ptr<Session>> ask() override { return question_session(settings_, found_.name()); }
+  bool end() override { return found_.end(settings_.timeout_ms); }
+  bool bury() override {
+    const bool first = found_.bury();
+    transport::bury_dead(local_directory(settings_));
+    return first;
+  }
+
+ private:
+  const transport::Neighbour found_;
+  const Settings& settings_;
+  const PageView view_;
+};
+
+std::string described(const char* path, const OtherAgent& other) {
+  return std::string(path) + ": process " + std::to_string(other.process()) + ", the agent of another job, ";
+}
+
+// The agent writes all bytes of the file that it has now. Code::timeout: it made no progress for `timeout`.
+// Code::lost_agent: it has gone.
+Status flush(Process& process, const FileNumbers& file, OtherAgent& other) {
+  const std::uint64_t bound_ns = process.settings().timeout_ms * 1'000'000;
+  const auto& progress = other.view().page().progress;
+  std::uint64_t seen = progress.load();
+  std::uint64_t since_ns = process.now_ns();
+  Result<std::unique_ptr<Session>> session = other.ask();
+  for (; !session; session = other.ask()) {
+    if (!other.lives()) return Code::lost_agent;
+    if (std::exchange(seen, progress.load()) != progress.load()) since_ns = process.now_ns();
+    if (process.now_ns() - since_ns > bound_ns) return Code::timeout;
+    process.pause(10);
+    if (!other.view().has(file)) return {};
+  }
+  Tally tally;
+  const Status status = flush_all_of(**session, file, tally);
+  (*session)->leave();
+  return status.ok() ? tally.left : status;
+}
+
+// The agent has gone, with bytes of the file.
+void tell_of_loss(Process& process, const char* path, OtherAgent& other, bool logged, bool fenced) {
+  if (!other.bury()) return;  // another rank tells it
+  std::string line = described(path, other);
+  line += fenced ? "made no progress for " + std::to_string(process.settings().timeout_ms / 1000) +
+                       " s, so it was ended"
+                 : "has died";
+  line += logged ? ". Bytes that the other job wrote to this file are in a journal"
+                 : ". Bytes that the other job wrote to this file after its last sync may be lost";
+  process.say(line);
+}
+
+bool settle_with(Process& process, const char* path, const FileNumbers& file, OtherAgent& other) {
+  if (!other.view().has(file)) return true;
+  const bool logged = other.view().logs(file);
+  const Status status = flush(process, file, other);
+  if (status.ok()) return true;
+  if (status.code() == Code::lost_agent) {
+    tell_of_loss(process, path, other, logged, false);
+  } else if (status.code() != Code::timeout) {
+    process.say(described(path, other) + "could not write all bytes of its job: " + status.describe());
+  } else if (other.end()) {
+    tell_of_loss(process, path, other, logged, true);
+  } else {
+    process.say(described(path, other) +
+                "has bytes of this file, makes no progress and cannot be ended. The file is not opened: wait "
+                "until the file system answers, or end that process");
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+struct OtherAgents::Known {
+  explicit Known(const std::string& directory) : watch(directory), memory(transport::memory_directory) {}
+  bool changed() {
+    const bool own = watch.changed();
+    return memory.changed() || own;
+  }
+  transport::FolderWatch watch, memory;
+  List living;
+};
+
+OtherAgents::OtherAgents(const Settings& settings, std::string own_name)
+    : settings_(settings),
+      own_name_(std::move(own_name)),
+      known_(std::make_unique<Known>(local_directory(settings))) {}
+
+OtherAgents::~OtherAgents() = default;
+
+OtherAgents::List OtherAgents::look(Process& process) {
+  const std::lock_guard lock(mutex_);
+  if (!known_->changed()) return known_->living;
+  List living;
+  for (const std::string& path : transport::presences_on_node(local_directory(settings_))) {
+    const auto is = [&path](const std::shared_ptr<OtherAgent>& one) {
+      return static_cast<const RealOtherAgent&>(*one).path() == path && one->lives();
+    };
+    if (const auto known = std::ranges::find_if(known_->living, is); known != known_->living.end()) {
+      living.push_back(*known);
+      continue;
+    }
+    Result<transport::Neighbour> found = transport::Neighbour::look_at(path);
+    if (found.status().code() == Code::not_found || (found && found->name() == own_name_)) continue;
+    const auto again = [&found](const std::shared_ptr<OtherAgent>& one) {
+      return found && static_cast<const RealOtherAgent&>(*one).is(*found);
+    };
+    if (std::ranges::any_of(living, again)) continue;
+    if (!found || found->page() == nullptr) {
+      process.say("an agent of another job cannot be asked for its bytes: it " +
+                  (found ? "runs in another container" : std::string("is of another build of Millrace")) +
+                  "; do not open its files before that job has ended");
+      continue;
+    }
+    living.push_back(std::make_shared<RealOtherAgent>(*std::move(found), settings_));
+  }
+  known_->living = living;
+  return living;
+}
+
+bool settle_other_agents(Process& process, const OtherAgents::List& others, const char* path,
+                         const FileNumbers& file) {
+  bool settled = true;
+  for (const std::shared_ptr<OtherAgent>& other : others) settled &= settle_with(process, path, file, *other);
+  return settled;
+}
+
+}  // namespace millrace::client
