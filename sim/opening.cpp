@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "client/file/file.hpp"
 #include "cluster.hpp"
 
 namespace millrace::sim {

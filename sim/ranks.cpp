@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/file/file.hpp"
+#include "client/file/ledgers.hpp"
 #include "client/way/sieve.hpp"
 #include "cluster.hpp"
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "client/file/file.hpp"
 #include "client/view/typemap.hpp"
 #include "cluster.hpp"
 

@@ -9,7 +9,7 @@
 #include "base/result.hpp"
 #include "base/settings.hpp"
 #include "client/costs/costs.hpp"
-#include "client/file/file.hpp"
+#include "client/costs/stint.hpp"
 
 // The costs of each file system that this user's programs write to, kept in the user's cache folder: a small
 // text file for each. `millrace doctor PATH` measures them. A program adds the times of its files when it
@@ -30,6 +30,13 @@ std::string cost_record(const std::string& directory, const std::string& file_sy
 bool load_costs(const std::string& record, Costs& costs);
 // Stores the whole record or nothing; makes the folder.
 Status store_costs(const std::string& record, const std::string& file_system, const Costs& costs);
+
+// The costs that all ranks of a file use, and the number of its file system. Rank 0 takes both from the
+// user's record.
+struct KnownCosts {
+  Costs costs;
+  std::uint64_t file_system = 0;
+};
 
 // The cost records that a process uses and updates. Thread safe.
 class CostBook {

@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "client/file/testing/null_agent.hpp"
+#include "client/file/file.hpp"
+#include "client/file/testing/null_process.hpp"
 
 namespace millrace::client {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "client/file/testing/null_agent.hpp"
+#include "client/session/testing/null_agent.hpp"
 
 namespace {
 std::size_t allocations = 0;

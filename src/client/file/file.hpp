@@ -2,19 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "base/result.hpp"
 #include "base/settings.hpp"
 #include "client/costs/costs.hpp"
 #include "client/costs/reasons.hpp"
-#include "client/costs/stint.hpp"
 #include "client/file/target_file.hpp"
+#include "client/view/piece.hpp"
+#include "client/way/pending_read.hpp"
 #include "extent/extent.hpp"
 #include "transport/route.hpp"
 
@@ -42,27 +41,10 @@ struct OpenRequest {
   bool late = false;          // this rank registers the file with its agent at its first need
 };
 
-// One contiguous piece of a transfer: `size` bytes of memory to `offset` of the file.
-struct Piece {
-  std::uint64_t offset;
-  const void* data;
-  std::uint64_t size;
-};
-
 class FileView;
 class PieceSource;
+class Process;
 struct Sweep;
-
-// A read through the agents that goes on while the program computes. Its owner keeps the memory and the type
-// maps of its pieces until it has ended.
-class PendingRead {
- public:
-  // Without finish(): no more bytes come, and all such reads of the file that have not ended fail.
-  virtual ~PendingRead() = default;
-  // Waits for the end. If it is ok, the memory has all bytes. If not, some of the memory may have changed,
-  // and the caller reads the file itself. May be called again.
-  virtual Status finish() = 0;
-};
 
 // One open file of this process, as seen by front ends. The first write through the pipeline contacts the
 // agent (and starts it). So an open that only reads costs nothing. Thread safe: calls of several threads on
@@ -182,91 +164,13 @@ class File {
   virtual std::string lasting_name() const { return {}; }
 };
 
-// The costs that all ranks of a file use, and the number of its file system. Rank 0 takes both from the
-// user's record (client/costs/cost_record.hpp).
-struct KnownCosts {
-  Costs costs;
-  std::uint64_t file_system = 0;
-};
-KnownCosts costs_of(const TargetFile& target);
-// The times of this rank's files.
-ObservedFiles observed_files();
-// For rank 0: adds the times of all ranks' files to the record when the program ends.
-void learn_costs(const ObservedFiles& observed);
-// Whether this rank has seen files of such a name read after every few writes.
-bool is_mixed(std::string_view path);
-
-// Opens a file for this process. It never fails. If the file cannot take the pipeline, the MPI library writes
+// Opens a file for a process. It never fails. If the file cannot take the pipeline, the MPI library writes
 // it: the report has the reason, and the process logs one line.
-std::unique_ptr<File> open(OpenRequest request);
+std::unique_ptr<File> open(OpenRequest request, Process& process);
 
 // For a handle that only the MPI library reads and writes (opened for reading, or direct by a setting). The
 // handle never takes the pipeline and is in no report. Its flush() and prepare_direct_write() write pending
 // bytes of the same file, under any name, from other handles of this process and other ranks of this node.
-std::unique_ptr<File> visit(const std::string& path);
-
-// True if any rank of this node has bytes pending in any file. With `writes`, bytes in a ledger and bytes
-// that this process has read ahead count too. It costs a few loads.
-bool anything_pending(bool writes);
-// Call it before this file is read or written past MPI-IO. The file's pending bytes of all ranks of this node
-// reach the file system. An error stays with the open that wrote the bytes.
-void settle_file(std::uint64_t device, std::uint64_t inode, bool writes);
-
-// Call it when a file is opened, before any of its bytes are read. Pending bytes of this process and of other
-// ranks of its node reach the file system. The call waits for ledgers of closed files (durability node) and
-// for bytes of ranks that ended without a close. It recovers ledgers of dead agents. It costs a look at the
-// user's folder of logs, and one at the agent's page; it looks at the file itself only if there are logs or
-// other agents. If a ledger cannot be recovered, a line on stderr says so. If the open `writes`, recovery
-// leaves that ledger alone from then on. Agents of other jobs write their bytes of the file, too. False: such
-// an agent has bytes, does nothing, and cannot be ended, or a recovery that makes no progress may write older
-// bytes at any time. So the open has to fail.
-bool settle_ledgers(const char* path, bool writes);
-
-// A close with durability disk or node promises that the bytes survive a crash of the node. So the name of a
-// new file has to survive it too. Call it once per open file, on the rank that made the file, before any
-// rank's open returns. A file system that refuses the sync of a name needs none.
-Status secure_name(const std::string& path, const FileSettings& settings);
-
-// Call it after another node has written the file. It makes file systems that cache a file's size (FUSE, NFS)
-// ask for the size again.
-void refresh(const std::string& path);
-
-// The settings of this process (environment); parsed once.
-const Settings& process_settings();
-
-// Call it if the MPI library did not provide MPI_THREAD_MULTIPLE. Calls then never overlap and need no locks.
-// The function has an effect only before the first write.
-void calls_are_serialized();
-
-// Reserves the descriptors that this process needs for a later session, so that a shortage is known before
-// any rank writes. Starts no agent. False: there are too few.
-bool reserve_descriptors();
-
-// True if so many processes of the launcher are on more than one node. False: they may be on one.
-bool spans_nodes(int ranks);
-// False: the launcher says that all of so many processes are on this node.
-bool may_span_nodes(int ranks);
-// True if this is the launcher's first process of its node, or if the launcher does not tell.
-bool is_first_of_node();
-// True if this is the launcher's first process of its node, and `ranks` processes are on more than one node.
-// One process of the node can then do what all of them need.
-bool leads_node(int ranks);
-// True if this is the launcher's last process of its node, and `ranks` processes are on more than one node.
-bool is_last_of_node(int ranks);
-
-// Asks the kernel to read the agent's program into memory, so that a start does not wait for a disk. The
-// launcher's last process of each node does so. Call it at MPI_Init.
-void prepare_start();
-// The address of this node's agent for agents of other nodes. Starts the agent if there is none.
-Result<transport::TcpAddress> meet();
-// The address from an earlier meet(). Port 0: no meet() succeeded, or the agent is lost.
-transport::TcpAddress met();
-
-// Leaves the agent, at MPI_Finalize and at exit. It is safe to call it twice.
-void finalize();
-
-// Prints one line on stderr, with the prefix "millrace: ". With `once`, a process prints the same text only
-// once.
-void log(const std::string& line, bool once = true);
+std::unique_ptr<File> visit(const std::string& path, Process& process);
 
 }  // namespace millrace::client

@@ -1,14 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-
-// Settles a file before an open. The file may have ledgers of earlier closes (agent/core/ledger.hpp writes
-// them), and earlier ranks may have left bytes of it with this node's agent.
+#include "client/file/ledgers.hpp"
 
 #include <string>
 #include <vector>
 
 #include "base/local.hpp"
-#include "client/file/file.hpp"
 #include "client/file/guest.hpp"
 #include "client/file/process.hpp"
 #include "journal/folder.hpp"

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 // Tests the ledgers that an open waits for, recovers, or passes over.
+#include "client/file/ledgers.hpp"
+
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -11,7 +13,8 @@
 #include <functional>
 #include <optional>
 
-#include "client/file/testing/null_agent.hpp"
+#include "client/file/process.hpp"
+#include "client/session/testing/null_agent.hpp"
 #include "client/session/testing/silent_contact.hpp"
 #include "io/posix/identity.hpp"
 #include "journal/folder.hpp"

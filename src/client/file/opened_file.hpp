@@ -14,6 +14,7 @@
 #include "client/costs/policy.hpp"
 #include "client/file/file.hpp"
 #include "client/file/guest.hpp"
+#include "client/file/ledgers.hpp"
 #include "client/file/process.hpp"
 #include "client/file/target_file.hpp"
 #include "client/way/read_ahead.hpp"

@@ -13,9 +13,9 @@
 
 #include "base/file_identity.hpp"
 #include "base/settings.hpp"
+#include "client/costs/reasons.hpp"
 #include "client/costs/series.hpp"
 #include "client/costs/stint.hpp"
-#include "client/file/file.hpp"
 #include "client/file/other_agents.hpp"
 #include "client/file/target_file.hpp"
 #include "client/session/session.hpp"
@@ -71,7 +71,7 @@ struct Lessons {
 // The seam between an open file and its process. It has the objects that exist once per process, and makes
 // the file's system calls outside the session. A write of a file that already takes the pipeline calls only
 // two virtual functions: settings(), and processors() if the ranks have met before it (Transfer::met).
-// Implementations: process.cpp (this process), sim/rank_process.hpp (a rank in virtual time),
+// Implementations: own_process.cpp (this process), sim/rank_process.hpp (a rank in virtual time),
 // sim/settling.hpp (a process before it opens a file). The process outlives its files. Thread safe.
 class Process {
  public:
@@ -157,10 +157,5 @@ class Process {
   Lessons lessons_;
   ReadAheads read_aheads_;
 };
-
-// These functions are open(), visit() and settle_ledgers() of file.hpp, for any process.
-std::unique_ptr<File> visit(const std::string& path, Process& process);
-std::unique_ptr<File> open(OpenRequest request, Process& process);
-bool settle_ledgers(const char* path, bool writes, Process& process);
 
 }  // namespace millrace::client

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
+#include "client/file/refresh.hpp"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "client/file/file.hpp"
+#include <cstdint>
 
 namespace millrace::client {
 

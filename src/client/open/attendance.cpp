@@ -7,7 +7,7 @@
 
 #include "base/checksum.hpp"
 #include "base/fd.hpp"
-#include "client/file/file.hpp"
+#include "client/open/own_process.hpp"
 #include "client/start/job.hpp"
 #include "client/start/start.hpp"
 #include "transport/frame.hpp"

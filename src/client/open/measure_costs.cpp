@@ -23,7 +23,8 @@
 
 #include "base/fd.hpp"
 #include "base/settings.hpp"
-#include "client/file/file.hpp"
+#include "client/open/open.hpp"
+#include "client/open/own_process.hpp"
 #include "client/way/sieve.hpp"
 #include "transport/memory.hpp"
 

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
+#include "client/open/own_process.hpp"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
 #include <mutex>
 #include <utility>
@@ -16,11 +16,11 @@
 
 #include "base/local.hpp"
 #include "client/costs/cost_record.hpp"
-#include "client/file/guest.hpp"
-#include "client/file/mounts.hpp"
 #include "client/file/process.hpp"
+#include "client/file/refresh.hpp"
 #include "client/session/trace.hpp"
 #include "client/start/job.hpp"
+#include "client/start/log.hpp"
 #include "client/start/start.hpp"
 #include "io/posix/identity.hpp"
 #include "io/posix/owned.hpp"
@@ -30,14 +30,6 @@
 namespace millrace::client {
 
 namespace {
-
-constexpr std::size_t max_logged = 64;
-
-// False: the process began without this descriptor, and a file of the program may have its number now.
-bool stderr_is_open() {
-  static const bool open = ::fcntl(STDERR_FILENO, F_GETFD) >= 0;
-  return open;
-}
 
 // This process, with the settings of its environment.
 class OwnProcess final : public Process {
@@ -73,9 +65,8 @@ class OwnProcess final : public Process {
   bool recover(const std::string& directory, const std::string& path) override {
     return run_recovery(settings_, directory, path);
   }
-  void say(const std::string& line) override { tell(line, true); }
+  void say(const std::string& line) override { log(line); }
 
-  void tell(const std::string& line, bool once);
   void serialize() { serialized_.store(true); }
   bool reserve();
   void leave(bool at_exit);
@@ -103,8 +94,6 @@ class OwnProcess final : public Process {
   std::vector<Leaver*> files_;
   std::atomic<bool> serialized_{false};
   bool left_ = false;
-  std::mutex log_mutex_;
-  std::vector<std::string> logged_;
 };
 
 // Lives as long as the process, because exit handlers of the program may still write.
@@ -113,10 +102,7 @@ OwnProcess& process() {
     (void)stderr_is_open();
     std::vector<std::string> messages;
     auto* made = new OwnProcess(from_environment(environ, messages));
-    for (const std::string& message : messages) {
-      const std::string line = "millrace: " + message + "\n";
-      if (!stderr_is_open() || ::write(STDERR_FILENO, line.data(), line.size()) < 0) break;
-    }
+    for (const std::string& message : messages) log(message, false);
     return *made;
   }();
   return one;
@@ -282,18 +268,7 @@ void OwnProcess::leave(bool at_exit) {
     transport::bury_dead(local_directory(settings_));
   if (Session* session = ready_.load()) session->leave();
   if (Session* session = successor_.load()) session->leave();
-  trace_end();
-}
-
-void OwnProcess::tell(const std::string& line, bool once) {
-  const std::lock_guard lock(log_mutex_);
-  if (once) {
-    if (std::find(logged_.begin(), logged_.end(), line) != logged_.end()) return;
-    if (logged_.size() >= max_logged) return;
-    logged_.push_back(line);
-  }
-  const std::string text = "millrace: " + line + "\n";
-  if (!stderr_is_open() || ::write(STDERR_FILENO, text.data(), text.size()) < 0) return;
+  trace_end(launcher_rank());
 }
 
 // Returns an address of this node for other nodes, from the first requested interface that has one.
@@ -309,24 +284,10 @@ Result<transport::TcpAddress> own_address() {
 
 }  // namespace
 
+Process& own_process() { return process(); }
+CostBook& cost_book() { return process().costs(); }
+
 const Settings& process_settings() { return process().settings(); }
-
-std::unique_ptr<File> open(OpenRequest request) { return open(std::move(request), process()); }
-bool settle_ledgers(const char* path, bool writes) { return settle_ledgers(path, writes, process()); }
-
-Status secure_name(const std::string& path, const FileSettings& settings) {
-  char real[PATH_MAX];  // resolves symbolic links: the file's own name has to last
-  if (!ends_on_disk(settings) || ::realpath(path.c_str(), real) == nullptr) return {};
-  return io::sync_name(real);
-}
-
-std::unique_ptr<File> visit(const std::string& path) { return visit(path, process()); }
-KnownCosts costs_of(const TargetFile& target) {
-  return process().costs().of(file_system_of(target.device()));
-}
-ObservedFiles observed_files() { return process().lessons().observed.all(); }
-void learn_costs(const ObservedFiles& observed) { process().costs().learn(observed); }
-bool is_mixed(std::string_view path) { return process().lessons().mixed.has(path); }
 
 void prepare_start() {
   const NodePlace place = place_on_node();
@@ -357,29 +318,10 @@ transport::TcpAddress met() {
   return address ? *address : transport::TcpAddress{};
 }
 
-bool anything_pending(bool writes) {
-  if (process().is_child()) return false;
-  if (writes && process().read_aheads().any()) return true;
-  Reason why = Reason::none;
-  Session* session = process().session(false, why);
-  return session != nullptr ? session->view().anything_pending(writes) : why == Reason::agent_silent;
-}
-
-void settle_file(std::uint64_t device, std::uint64_t inode, bool writes) {
-  Guest guest(process());
-  const std::uint64_t number = transport::file_number(device, inode);
-  const Status status =
-      writes ? guest.before_writing(number, everything) : guest.before_reading(number, everything);
-  if (!status.ok())
-    log("a call other than MPI-IO may miss bytes that MPI-IO has written: " + status.describe());
-}
-
 bool reserve_descriptors() { return process().reserve(); }
 
 void calls_are_serialized() { process().serialize(); }
 
 void finalize() { process().leave(false); }
-
-void log(const std::string& line, bool once) { process().tell(line, once); }
 
 }  // namespace millrace::client

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "client/open/testing/ranks.hpp"
+#include "client/start/job.hpp"
 
 namespace millrace::client {
 namespace {

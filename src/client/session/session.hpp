@@ -11,13 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "client/file/file.hpp"
+#include "base/settings.hpp"
 #include "client/session/call_lock.hpp"
 #include "client/session/contact.hpp"
 #include "client/session/page_view.hpp"
 #include "client/session/read_window.hpp"
 #include "client/session/request_numbers.hpp"
 #include "client/session/rescue.hpp"
+#include "client/view/piece.hpp"
 #include "transport/ring.hpp"
 #include "transport/stamp.hpp"
 

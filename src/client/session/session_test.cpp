@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/fd.hpp"
-#include "client/file/testing/null_agent.hpp"
+#include "client/session/testing/null_agent.hpp"
 #include "client/session/testing/silent_contact.hpp"
 #include "journal/test_journal.hpp"
 #include "transport/memory.hpp"

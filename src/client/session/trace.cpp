@@ -8,7 +8,6 @@
 #include <mutex>
 #include <vector>
 
-#include "client/start/job.hpp"
 #include "report/trace_file.hpp"
 #include "transport/memory.hpp"
 
@@ -61,10 +60,10 @@ void trace_add(const char* name, std::uint64_t begin_ns, std::uint64_t end_ns, s
   }
 }
 
-void trace_end() {
+void trace_end(int rank) {
   if (!tracing) return;
   const std::lock_guard lock(trace().mutex);
-  report::TraceFile file(trace().folder, "millrace", "rank " + std::to_string(launcher_rank()));
+  report::TraceFile file(trace().folder, "millrace", "rank " + std::to_string(rank));
   for (const Span& span : trace().spans) {
     file.span(static_cast<int>(span.thread), span.name, span.begin_ns, span.end_ns,
               report::JsonObject().put("bytes", span.bytes));

@@ -7,9 +7,10 @@
 
 namespace millrace::client {
 
-// Turns tracing on. trace_end() writes the spans to FOLDER/millrace-NODE-PID.json (report/trace_file.hpp).
+// Turns tracing on.
 void trace_begin(const std::string& folder);
-void trace_end();
+// Writes the spans to FOLDER/millrace-NODE-PID.json (report/trace_file.hpp). `rank`: the launcher's number.
+void trace_end(int rank);
 
 // True from trace_begin() on.
 extern bool tracing;

@@ -13,7 +13,6 @@
 #include <cstring>
 
 #include "base/fd.hpp"
-#include "client/file/file.hpp"
 
 namespace millrace::client {
 

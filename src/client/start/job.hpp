@@ -31,4 +31,16 @@ struct NodePlace {
 };
 NodePlace place_on_node();
 
+// True if so many processes of the launcher are on more than one node. False: they may be on one.
+bool spans_nodes(int ranks);
+// False: the launcher says that all of so many processes are on this node.
+bool may_span_nodes(int ranks);
+// True if this is the launcher's first process of its node, or if the launcher does not tell.
+bool is_first_of_node();
+// True if this is the launcher's first process of its node, and `ranks` processes are on more than one node.
+// One process of the node can then do what all of them need.
+bool leads_node(int ranks);
+// True if this is the launcher's last process of its node, and `ranks` processes are on more than one node.
+bool is_last_of_node(int ranks);
+
 }  // namespace millrace::client

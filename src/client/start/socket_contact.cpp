@@ -12,7 +12,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "client/file/file.hpp"
+#include "client/start/log.hpp"
 #include "transport/memory.hpp"
 #include "transport/presence.hpp"
 #include "transport/socket.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/result.hpp"
-#include "client/file/file.hpp"
+#include "client/view/piece.hpp"
 #include "client/view/typemap.hpp"
 #include "extent/extent.hpp"
 

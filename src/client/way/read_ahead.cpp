@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/copy.hpp"
+#include "base/settings.hpp"
 #include "client/session/trace.hpp"
 
 namespace millrace::client {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "client/file/file.hpp"
 #include "client/session/read_window.hpp"
 #include "client/view/view.hpp"
+#include "client/way/pending_read.hpp"
 #include "client/way/read_order.hpp"
 #include "extent/extent.hpp"
 #include "transport/want_list.hpp"

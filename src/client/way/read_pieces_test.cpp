@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/fd.hpp"
+#include "base/settings.hpp"
 
 namespace millrace::client {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "client/file/file.hpp"
+#include "client/open/own_process.hpp"
 #include "client/open/route.hpp"
 #include "front/mpiio/nodes.hpp"
 #include "front/mpiio/opening.hpp"

@@ -17,6 +17,7 @@
 #include <new>
 #include <utility>
 
+#include "client/file/refresh.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/completion.hpp"
 #include "front/mpiio/first_read.hpp"

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "client/file/file.hpp"
 #include "client/open/attendance.hpp"
+#include "client/open/own_process.hpp"
 #include "client/open/stage_inputs.hpp"
 #include "front/mpiio/calls.hpp"
 #include "front/mpiio/chain.hpp"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/settings.hpp"
+#include "client/costs/stint.hpp"
 #include "client/file/file.hpp"
 #include "client/file/target_file.hpp"
 #include "front/mpiio/nodes.hpp"

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "base/checksum.hpp"
-#include "client/file/file.hpp"
 #include "client/file/mounts.hpp"
 #include "client/file/storage_host.hpp"
 #include "client/file/stripe.hpp"
+#include "client/open/own_process.hpp"
 #include "client/open/reach.hpp"
 #include "client/open/route.hpp"
 #include "front/mpiio/opening.hpp"

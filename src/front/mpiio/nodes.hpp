@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/settings.hpp"
+#include "client/costs/cost_record.hpp"
 #include "client/file/file.hpp"
 #include "client/open/route.hpp"
 #include "front/mpiio/mpi.hpp"

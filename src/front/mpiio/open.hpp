@@ -10,8 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "client/file/file.hpp"
+#include "client/open/open.hpp"
 #include "client/open/stage.hpp"
+#include "client/start/log.hpp"
 #include "client/view/view.hpp"
 #include "front/mpiio/real.hpp"
 

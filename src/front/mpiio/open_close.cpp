@@ -3,8 +3,11 @@
 #include <optional>
 #include <string>
 
+#include "client/file/refresh.hpp"
 #include "client/file/storage_host.hpp"
 #include "client/open/attendance.hpp"
+#include "client/open/own_process.hpp"
+#include "client/start/job.hpp"
 #include "front/device/door.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/calls.hpp"

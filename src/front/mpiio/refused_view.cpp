@@ -3,6 +3,7 @@
 #include "front/mpiio/refused_view.hpp"
 
 #include "client/file/file.hpp"
+#include "client/start/log.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/flatten.hpp"
 

@@ -8,6 +8,8 @@
 
 #include "client/file/mounts.hpp"
 #include "client/file/storage_host.hpp"
+#include "client/open/own_process.hpp"
+#include "client/start/job.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/chain.hpp"
 #include "front/mpiio/datatype.hpp"

@@ -16,8 +16,12 @@
 #include <set>
 #include <vector>
 
-#include "client/file/file.hpp"
+#include "client/file/refresh.hpp"
 #include "client/open/attendance.hpp"
+#include "client/open/open.hpp"
+#include "client/open/own_process.hpp"
+#include "client/start/job.hpp"
+#include "client/start/log.hpp"
 #include "io/posix/extent_lock.hpp"
 
 extern char** environ;

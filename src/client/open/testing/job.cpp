@@ -15,7 +15,7 @@
 #include <iterator>
 
 #include "base/checksum.hpp"
-#include "client/file/file.hpp"
+#include "client/open/own_process.hpp"
 #include "client/start/job.hpp"
 #include "transport/memory.hpp"
 #include "transport/socket.hpp"

@@ -15,7 +15,8 @@
 #include <vector>
 
 #include "base/fd.hpp"
-#include "client/file/file.hpp"
+#include "client/open/open.hpp"
+#include "client/open/own_process.hpp"
 #include "client/open/testing/job.hpp"
 #include "transport/topology.hpp"
 

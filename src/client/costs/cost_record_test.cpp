@@ -10,8 +10,6 @@
 #include <fstream>
 #include <optional>
 
-#include "client/file/mounts.hpp"
-
 namespace millrace::client {
 namespace {
 
@@ -90,33 +88,33 @@ TEST_F(CostRecordTest, AHomeThatDoesNotExistGetsNoRecord) {
 }
 
 TEST_F(CostRecordTest, TheBookGoesByTheRecordAndAddsWhatFilesTook) {
-  const std::string path = folder_ + "/data";
-  const std::string record = cost_record(cost_directory(settings_), file_system_of(path));
+  const std::string file_system = "ext4 /dev/vda1";
+  const std::string record = cost_record(cost_directory(settings_), file_system);
   Costs costs = typical_costs();
   costs.byte_ps = 999;
-  ASSERT_TRUE(store_costs(record, file_system_of(path), costs).ok());
+  ASSERT_TRUE(store_costs(record, file_system, costs).ok());
   {
     CostBook book(settings_);
-    const KnownCosts known = book.of(file_system_of(path));
+    const KnownCosts known = book.of(file_system);
     EXPECT_EQ(known.costs.byte_ps, 999U);
     book.learn({known.file_system, {{400, 100}, {}}});
     book.learn({known.file_system, {{1600, 400}, {}}});  // later sums contain the earlier ones
-    EXPECT_EQ(book.of(file_system_of(path)).costs.taught_direct, Costs::taught_nothing)
+    EXPECT_EQ(book.of(file_system).costs.taught_direct, Costs::taught_nothing)
         << "files of one program go one way";
     book.learn({known.file_system + 1, {{9, 1}, {}}});
     book.store();
     book.store();
   }
   CostBook next(settings_);
-  EXPECT_EQ(next.of(file_system_of(path)).costs.taught_direct, 2 * Costs::taught_nothing);
-  EXPECT_EQ(next.of(file_system_of(path)).costs.taught_pipeline, Costs::taught_nothing);
-  EXPECT_EQ(next.of(file_system_of(path)).costs.byte_ps, 999U);
+  EXPECT_EQ(next.of(file_system).costs.taught_direct, 2 * Costs::taught_nothing);
+  EXPECT_EQ(next.of(file_system).costs.taught_pipeline, Costs::taught_nothing);
+  EXPECT_EQ(next.of(file_system).costs.byte_ps, 999U);
 }
 
 TEST_F(CostRecordTest, WhoHasLearnedNothingStoresNothing) {
   {
     CostBook book(settings_);
-    EXPECT_EQ(book.of(file_system_of(folder_)).costs.start_ps, Costs::start_of_an_agent_ps);
+    EXPECT_EQ(book.of("ext4 /dev/vda1").costs.start_ps, Costs::start_of_an_agent_ps);
     book.store();
   }
   EXPECT_FALSE(std::filesystem::exists(settings_.cost_directory));
