@@ -171,6 +171,6 @@ std::unique_ptr<File> open(OpenRequest request, Process& process);
 // For a handle that only the MPI library reads and writes (opened for reading, or direct by a setting). The
 // handle never takes the pipeline and is in no report. Its flush() and prepare_direct_write() write pending
 // bytes of the same file, under any name, from other handles of this process and other ranks of this node.
-std::unique_ptr<File> visit(const std::string& path, Process& process);
+std::unique_ptr<File> open_guest(const std::string& path, Process& process);
 
 }  // namespace millrace::client

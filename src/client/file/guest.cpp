@@ -12,7 +12,7 @@ Session* Guest::session(Reason& why) {
 }
 
 Session* Guest::session_that_knows(std::uint64_t number, Status& heard) {
-  if (number == 0 || blind_ || process_.is_child()) return nullptr;
+  if (number == 0 || agent_had_gone_ || process_.is_child()) return nullptr;
   Reason why = Reason::none;
   Session* const asked = session(why);
   if (asked == nullptr && why == Reason::agent_silent) heard = Code::timeout;
@@ -60,7 +60,7 @@ void Guest::before_opening(const transport::FileNumbers& file) {
   Reason why = Reason::none;
   Session* const asked = session(why);
   (void)before_reading(asked != nullptr ? asked->view().known_as(file) : file.number, everything);
-  if (asked != nullptr && !blind_ && !process_.is_child()) (void)flush_stand_ins(*asked, tally_);
+  if (asked != nullptr && !agent_had_gone_ && !process_.is_child()) (void)flush_stand_ins(*asked, tally_);
 }
 
 }  // namespace millrace::client

@@ -22,7 +22,7 @@ class Guest {
   enum class Of { agent, successor };
 
   explicit Guest(Process& process, Of of = Of::agent)
-      : process_(process), of_(of), blind_(of == Of::agent && process.agent_has_gone()) {}
+      : process_(process), of_(of), agent_had_gone_(of == Of::agent && process.agent_has_gone()) {}
 
   // Call it before the MPI library reads `extent` of the file with this number (transport::file_number()).
   // All pending bytes in `extent` reach the file system. `target`: the file, unless `extent` is everything.
@@ -44,7 +44,7 @@ class Guest {
 
   // The first error of bytes that earlier opens left. These opens are over, and the error does not belong to
   // this handle.
-  Status left() const { return tally_.left; }
+  Status first_error() const { return tally_.first_error; }
 
   // Notes that ranks of other nodes may have written the file, if they opened it together with ranks here.
   void order() { elsewhere_.store(true, std::memory_order_relaxed); }
@@ -55,7 +55,7 @@ class Guest {
 
   Process& process_;
   const Of of_;
-  const bool blind_;  // the agent had gone before the open of this handle: it can answer no question
+  const bool agent_had_gone_;  // the agent had gone before the open of this handle: it can answer no question
   std::atomic<std::uint64_t> openings_seen_{0};  // for Session::knows()
   std::atomic<bool> elsewhere_{false};
   Tally tally_;  // guarded by the session's lock

@@ -63,7 +63,7 @@ Found look(Process& process, const std::string& directory, const FileIdentity& t
 void flush_open(Process& process, const char* path, const transport::FileNumbers& file) {
   Guest guest(process);
   guest.before_opening(file);
-  if (!guest.left().ok()) process.say(std::string(path) + ": " + guest.left().describe());
+  if (!guest.first_error().ok()) process.say(std::string(path) + ": " + guest.first_error().describe());
 }
 
 // Returns the number of ledgers that are left.

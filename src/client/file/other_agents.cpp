@@ -66,7 +66,7 @@ Status flush(Process& process, const FileNumbers& file, OtherAgent& other) {
   Tally tally;
   const Status status = flush_all_of(**session, file, tally);
   (*session)->leave();
-  return status.ok() ? tally.left : status;
+  return status.ok() ? tally.first_error : status;
 }
 
 // The agent has gone, with bytes of the file.

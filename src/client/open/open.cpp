@@ -25,7 +25,7 @@ Status secure_name(const std::string& path, const FileSettings& settings) {
   return io::sync_name(real);
 }
 
-std::unique_ptr<File> visit(const std::string& path) { return visit(path, own_process()); }
+std::unique_ptr<File> open_guest(const std::string& path) { return open_guest(path, own_process()); }
 KnownCosts costs_of(const TargetFile& target) { return cost_book().of(file_system_of(target.device())); }
 ObservedFiles observed_files() { return own_process().lessons().observed.all(); }
 void learn_costs(const ObservedFiles& observed) { cost_book().learn(observed); }

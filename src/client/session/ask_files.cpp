@@ -18,7 +18,7 @@ Status ask_files(Session& session, Kind kind, Extent extent, Tally& tally, Is&& 
     const bool left = view.state(file).dirty.load() == transport::state_left;
     const Status status = session.request(kind, file, extent, tally);
     // Errors of an open that is over do not belong to a later open.
-    if (left && tally.left.ok() && status.code() != Code::invalid) tally.left = status;
+    if (left && tally.first_error.ok() && status.code() != Code::invalid) tally.first_error = status;
     if (left) continue;
     // Code::invalid: the file was closed meanwhile, and all its bytes are in it.
     if (first.ok() && status.code() != Code::invalid) first = status;

@@ -8,7 +8,7 @@
 #include "extent/extent.hpp"
 
 // Questions to an agent about files that the caller need not have registered (client/file/guest.hpp). Each
-// returns the first error, but puts errors of opens that are over into `tally.left`.
+// returns the first error, but puts errors of opens that are over into `tally.first_error`.
 namespace millrace::client {
 
 // Pending bytes of any rank in `extent` of a file of this number reach the file system. `elsewhere`: also

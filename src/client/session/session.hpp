@@ -29,7 +29,7 @@ struct Tally {
   transport::ClientCounters counters{};
   std::uint64_t writes = 0;                   // calls of Session::write(), one per batch of pieces
   std::uint64_t sampled_ns = 0, samples = 0;  // writes with a measured time
-  Status left;                                // for a guest: the first error of bytes that earlier opens left
+  Status first_error;                         // for a guest: the first error of bytes that earlier opens left
 };
 
 // The parts of a session, after client and agent have greeted each other.

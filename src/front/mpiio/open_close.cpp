@@ -179,7 +179,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
 // Adds a handle that has no part in the pipeline.
 void leave_alone(const char* filename, MPI_File handle) {
   const std::optional<std::string> path = kernel_path(filename);
-  if (path && client::process_settings().enabled) add_visitor(handle, *path);
+  if (path && client::process_settings().enabled) add_guest(handle, *path);
 }
 
 // A new handle must find all earlier writes: a handle for reading does not ask the pipeline. This looks at

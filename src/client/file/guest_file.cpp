@@ -10,9 +10,9 @@ namespace millrace::client {
 
 namespace {
 
-class Visitor final : public File {
+class GuestFile final : public File {
  public:
-  Visitor(const std::string& path, Process& process)
+  GuestFile(const std::string& path, Process& process)
       : process_(process), guest_(process), successor_(process, Guest::Of::successor) {
     (void)target_.number_of(path);
   }
@@ -46,8 +46,8 @@ class Visitor final : public File {
 
 }  // namespace
 
-std::unique_ptr<File> visit(const std::string& path, Process& process) {
-  return std::make_unique<Visitor>(path, process);
+std::unique_ptr<File> open_guest(const std::string& path, Process& process) {
+  return std::make_unique<GuestFile>(path, process);
 }
 
 }  // namespace millrace::client
