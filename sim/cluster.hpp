@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "client/file.hpp"
+#include "client/file/file.hpp"
 #include "leftovers.hpp"
 #include "node.hpp"
 #include "oracle.hpp"

@@ -91,7 +91,7 @@ Node::~Node() {
 
 // --- Ranks ---
 
-// Does the work of both sides of the greeting: client/start and Server.
+// Does the work of both sides of the greeting: client/start/start and Server.
 Result<client::SessionParts> Node::connect(SenderId& rank) {
   Result<transport::Producer> producer = transport::Producer::create(ring_bytes_);
   if (!producer) return producer.status();

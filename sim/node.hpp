@@ -17,7 +17,7 @@
 #include "agent/core/core.hpp"
 #include "agent/links/links.hpp"
 #include "agent/server/rounds.hpp"
-#include "client/session.hpp"
+#include "client/session/session.hpp"
 #include "io/clock.hpp"
 #include "io/virtual/timeline.hpp"
 #include "io/virtual/trace.hpp"

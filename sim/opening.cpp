@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "client/file/file.hpp"
 #include "cluster.hpp"
 
 namespace millrace::sim {
@@ -57,7 +58,7 @@ Status Cluster::open(Rank& rank) {
   if (!handle) return handle.status();
   rank.handle = *handle;
   const bool onlooker = scenario_.onlooker == rank.number;
-  if (scenario_.second_handles || onlooker) rank.second = client::visit(path_, *rank.process);
+  if (scenario_.second_handles || onlooker) rank.second = client::open_guest(path_, *rank.process);
   if (opening.alone || onlooker) return {};
   client::OpenRequest request;
   request.path = path_;

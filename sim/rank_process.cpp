@@ -50,7 +50,7 @@ void RankProcess::leave() {
 
 // --- The agent ---
 
-// Does the work of client/start.
+// Does the work of client/start/start.
 Status RankProcess::join(std::unique_ptr<client::Session>& session) {
   agent::SenderId sender = 0;
   Result<client::SessionParts> parts = agent_.connect(sender);
@@ -62,7 +62,7 @@ Status RankProcess::join(std::unique_ptr<client::Session>& session) {
   return {};
 }
 
-// Follows client/process.
+// Follows client/open/own_process.
 client::Session* RankProcess::session(bool may_start, client::Reason& why) {
   if (unable_ && may_start) {
     why = client::Reason::agent_cannot_start;
@@ -77,7 +77,7 @@ client::Session* RankProcess::session(bool may_start, client::Reason& why) {
   return nullptr;
 }
 
-// Follows client/process too.
+// Follows client/open/own_process too.
 client::Session* RankProcess::successor(client::Reason&) {
   client::Session* const known = successors_.empty() ? nullptr : successors_.back().get();
   const std::uint64_t begin_ns = now_ns();

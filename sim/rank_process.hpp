@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "client/process.hpp"
+#include "client/file/process.hpp"
 #include "io/virtual/virtual_disk.hpp"
 #include "node.hpp"
 #include "recovering.hpp"

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "client/sieve.hpp"
+#include "client/file/file.hpp"
+#include "client/file/ledgers.hpp"
+#include "client/way/sieve.hpp"
 #include "cluster.hpp"
 
 namespace millrace::sim {

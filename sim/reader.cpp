@@ -8,7 +8,8 @@
 #include <span>
 #include <utility>
 
-#include "client/typemap.hpp"
+#include "client/file/file.hpp"
+#include "client/view/typemap.hpp"
 #include "cluster.hpp"
 
 namespace millrace::sim {
@@ -87,7 +88,7 @@ void Cluster::open_reader(Rank& rank) {
   rank.through = rank.reader != nullptr;
   if (rank.through) return;
   rank.blind = rank.process->agent_has_gone();
-  rank.reader = client::visit(path_, *rank.process);
+  rank.reader = client::open_guest(path_, *rank.process);
 }
 
 void Cluster::read_through(Rank& rank, const Step& step) {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/typemap.hpp"
+#include "client/view/typemap.hpp"
 #include "dice.hpp"
 #include "faults.hpp"
 #include "scenario.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/settings.hpp"
-#include "client/view.hpp"
+#include "client/view/view.hpp"
 #include "extent/extent.hpp"
 #include "io/virtual/virtual_disk.hpp"
 #include "io/virtual/virtual_net.hpp"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "agent/core/core.hpp"
-#include "client/contact.hpp"
+#include "client/session/contact.hpp"
 #include "fiber.hpp"
 #include "io/virtual/timeline.hpp"
 

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "client/file/file.hpp"
+#include "client/file/ledgers.hpp"
 #include "leftovers.hpp"
 
 namespace millrace::sim {

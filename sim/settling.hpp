@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "client/process.hpp"
+#include "client/file/process.hpp"
 #include "node.hpp"
 #include "recovering.hpp"
 #include "seat.hpp"

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "client/file/file.hpp"
 #include "cluster.hpp"
 #include "oracle.hpp"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/fd.hpp"
-#include "client/route.hpp"
-#include "client/stage.hpp"
+#include "client/open/route.hpp"
+#include "client/open/stage.hpp"
 #include "node.hpp"
 #include "rank_process.hpp"
 #include "stage.hpp"

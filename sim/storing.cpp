@@ -9,8 +9,8 @@ namespace millrace::sim {
 
 namespace {
 
-// An open of a file whose ledger drains waits for two minutes without progress (client/ledgers.cpp), and a
-// file that is left to others then is no matter of the storage.
+// An open of a file whose ledger drains waits for two minutes without progress (client/file/ledgers.cpp), and
+// a file that is left to others then is no matter of the storage.
 std::uint64_t longest_stall_ns(const Scenario& scenario) {
   return keeps_ledger(scenario.settings) ? 50 * second : 600 * second;
 }

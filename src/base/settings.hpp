@@ -64,7 +64,7 @@ struct Settings {
   std::uint64_t channel_bytes = setting_default::channel;  // per rank
   std::uint64_t direct_above_bytes =
       setting_default::direct_above;  // pieces of this size or more bypass the pipeline, smaller ones take
-                                      // it; 0 = client/policy.hpp decides
+                                      // it; 0 = client/costs/policy.hpp decides
   std::uint64_t timeout_ms = setting_default::timeout;                  // bound of every wait for a process
   std::uint64_t storage_timeout_ms = setting_default::storage_timeout;  // ... for a file system
   // The longest time from a write until the file has its bytes, without a sync.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""docs/reference/statistics.md has every reason of src/client/reasons.cpp, with its setting."""
+"""docs/reference/statistics.md has every reason of src/client/costs/reasons.cpp, with its setting."""
 
 import re
 from pathlib import Path
@@ -10,9 +10,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def reasons_of_the_code():
     """(text, setting, has a number) of each reason."""
-    code = re.sub(r'"\s*\n\s*"', "", (ROOT / "src/client/reasons.cpp").read_text())
+    room = ROOT / "src/client/costs"
+    code = re.sub(r'"\s*\n\s*"', "", (room / "reasons.cpp").read_text())
     rows = re.findall(r'\{Reason::(\w+),\s*"([^"]*)",\s*("[^"]*"|by_piece)(,\s*Unit::\w+)?\}', code)
-    enumerators = re.search(r"enum class Reason.*?\{(.*?)\}", (ROOT / "src/client/reasons.hpp").read_text(), re.S)[1]
+    enumerators = re.search(r"enum class Reason.*?\{(.*?)\}", (room / "reasons.hpp").read_text(), re.S)[1]
     named = set(re.findall(r"^\s*(\w+),$", enumerators, re.M))
     assert {name for name, *_ in rows} == named, "the pattern above misses a row"
     settings = {"by_piece": "--direct-above"}

@@ -40,7 +40,7 @@ LEFT_OUT = (
     ("impi", "unmapped", "Intel MPI refuses a view with an empty block and damages its memory"),
 )
 MPIIO = [SOURCE / f"src/front/mpiio/{name}.cpp" for name in ("datatype", "flatten", "contents", "placing")]
-TYPEMAP = [SOURCE / f"src/client/{name}.cpp" for name in ("typemap", "typemap_builder", "view")]
+TYPEMAP = [SOURCE / f"src/client/view/{name}.cpp" for name in ("typemap", "typemap_builder", "view")]
 DIFFERENTIAL = [TESTS / f"differential/{name}.cpp" for name in ("differential", "subject", "subject_pointers")]
 
 # I/O libraries of Debian. They are built with Debian's MPI, and any library of its ABI serves them.

@@ -16,19 +16,20 @@ SYSTEM_CALLS = {
     "src/agent/pipeline/block_pool": "memory that goes back to the system: mmap, madvise",
     "src/agent/recovery/recovery": "fstat tells a file from a device; poll waits for the writes of the only thread",
     "src/agent/server/serve": "the agent goes to the background: fork, and a pipe that says that it listens",
-    "src/client/file": "fstat tells whether the target is a plain file",
-    "src/client/target_file": "opens the target a second time, for the agent",
-    "src/client/cost_record": "reads and replaces the user's record of costs",
-    "src/client/mounts": "stat tells the device of a path",
-    "src/client/measure_costs": "a small job whose system calls are timed",
-    "src/client/job": "reads the identity of the job from /proc",
-    "src/client/process": "a file's seam to the system: stat, fdatasync; lines on stderr without stdio",
-    "src/client/sieve": "reads and rewrites a part of the program's file, as the MPI library would",
-    "src/client/read_pieces": "reads pieces of the program's file, as the MPI library would",
-    "src/client/socket_contact": "a session's seam to the system: wakes the agent by its eventfd, pauses, stat",
-    "src/client/stage": "makes and finds copies of files on the node; reads the file that is copied",
-    "src/client/trace": "gettid, which glibc has from 2.30 on",
-    "src/client/start": "starts the agent: posix_spawn",
+    "src/client/file/file": "fstat tells whether the target is a plain file",
+    "src/client/file/target_file": "opens the target a second time, for the agent",
+    "src/client/costs/cost_record": "reads and replaces the user's record of costs",
+    "src/client/file/mounts": "stat tells the device of a path",
+    "src/client/open/measure_costs": "a small job whose system calls are timed",
+    "src/client/start/job": "reads the identity of the job from /proc",
+    "src/client/open/own_process": "a file's seam to the system: stat, fdatasync",
+    "src/client/start/log": "lines on stderr without stdio",
+    "src/client/way/sieve": "reads and rewrites a part of the program's file, as the MPI library would",
+    "src/client/way/read_pieces": "reads pieces of the program's file, as the MPI library would",
+    "src/client/start/socket_contact": "a session's seam to the system: wakes the agent by its eventfd, pauses, stat",
+    "src/client/open/stage": "makes and finds copies of files on the node; reads the file that is copied",
+    "src/client/session/trace": "gettid, which glibc has from 2.30 on",
+    "src/client/start/start": "starts the agent: posix_spawn",
     "src/client/testing/": "jobs of forked ranks",
     "src/staging/buffers": "memory between host and device: mmap, madvise",
     "src/staging/channel/": "a socket to the thread or process that runs functions: socketpair, posix_spawn",
@@ -37,9 +38,9 @@ SYSTEM_CALLS = {
     "src/capi/": "opens, reads, writes, syncs and closes the program's own files, as it asks",
     "src/front/mpiio/linear": "a file in memory that the MPI library writes to",
     "src/front/posix/": "hooks have the system calls' names, and hand the real ones to src/plain",
-    "src/client/reach": "waits for connections: poll",
-    "src/client/refresh": "makes the file system look again: statx",
-    "src/client/stripe": "asks the file system for a file's stripes; the preload does without src/io",
+    "src/client/open/reach": "waits for connections: poll",
+    "src/client/file/refresh": "makes the file system look again: statx",
+    "src/client/file/stripe": "asks the file system for a file's stripes; the preload does without src/io",
     "src/front/mpiio/nodes": "stat tells whether all nodes see one file; the node's identity is read from /proc",
     "src/front/mpiio/open": "stat tells which file a name means",
 }
@@ -51,20 +52,20 @@ DROPPED_RESULTS = {
     "src/journal/folder.cpp": "a mark on a log that nobody can recover",
     "src/journal/log.cpp": "the state in a log is a hint",
     "src/agent/recovery/group.cpp": "a log without records, or one that repeats another's",
-    "src/client/file.hpp": "withdraw(): no rank has written to the file",
-    "src/client/opened_file.hpp": "the destructor: the front has closed the file",
+    "src/client/file/file.hpp": "withdraw(): no rank has written to the file",
+    "src/client/file/opened_file.hpp": "the destructor: the front has closed the file",
 }
 
 # Rooms below which a file may also include something that its room may not: (file prefix, included prefix).
 INCLUDES: dict[tuple[str, str], str] = {
-    ("src/client/process.cpp", "io/posix/owned.hpp"): "the name of a file that is made is synced (ADR 8)",
-    ("src/client/process.cpp", "io/posix/identity.hpp"): "a file that is to be opened is compared with those of logs",
+    ("src/client/open/open.cpp", "io/posix/owned.hpp"): "the name of a file that is made is synced (ADR 8)",
+    ("src/client/open/own_process.cpp", "io/posix/"): "a file that is to be opened is compared with those of logs",
     (
-        "src/client/target_file.cpp",
+        "src/client/file/target_file.cpp",
         "io/posix/identity.hpp",
     ): "a file that is opened a second time has to be the same one",
-    ("src/client/sieve.cpp", "io/posix/extent_lock.hpp"): "what it rewrites is locked, as ROMIO locks it",
-    ("src/client/ledgers_test.cpp", "io/posix/identity.hpp"): "it makes logs of a real file",
+    ("src/client/way/sieve.cpp", "io/posix/extent_lock.hpp"): "what it rewrites is locked, as ROMIO locks it",
+    ("src/client/file/ledgers_test.cpp", "io/posix/identity.hpp"): "it makes logs of a real file",
 }
 
 # Files that may be longer than the cap, functions that may be longer than theirs.
@@ -73,5 +74,5 @@ LONG_FUNCTIONS: dict[str, str] = {}
 
 # (file, class) that may have more data members or functions than the caps.
 LARGE_CLASSES: dict[tuple[str, str], str] = {
-    ("src/client/opened_file.hpp", "OpenedFile"): "one open of a file; the interface File alone has 21 functions",
+    ("src/client/file/opened_file.hpp", "OpenedFile"): "one open of a file; the interface File alone has 21 functions",
 }

@@ -39,6 +39,15 @@ INSIDE = {
         "links": {"pipeline", "requests", "core"},
         "server": {"pipeline", "requests", "core", "links"},
     },
+    "client": {
+        "costs": set(),
+        "view": set(),
+        "session": {"view"},
+        "start": {"view", "session"},
+        "way": {"view", "session"},
+        "file": {"costs", "view", "session", "start", "way"},
+        "open": {"costs", "view", "session", "start", "way", "file"},
+    },
 }
 FILE_CAP = 400
 FUNCTION_CAP = 70

@@ -24,12 +24,12 @@ class Rules(unittest.TestCase):
         self.assertTrue(found(rules.direction, "src/sink/a.cpp", '#include "journal/writer.hpp"\n'))
         self.assertTrue(found(rules.direction, "src/base/a.cpp", '#include "extent/extent.hpp"\n'))
         self.assertTrue(found(rules.direction, "src/client/a.cpp", '#include "agent/core/core.hpp"\n'))
-        self.assertTrue(found(rules.direction, "src/agent/a.cpp", '#include "client/file.hpp"\n'))
+        self.assertTrue(found(rules.direction, "src/agent/a.cpp", '#include "client/file/file.hpp"\n'))
         self.assertTrue(found(rules.direction, "bench/ior/a.cpp", '#include "base/result.hpp"\n'))
 
     def test_direction_downwards_passes(self):
         self.assertFalse(found(rules.direction, "src/agent/a.cpp", '#include "io/storage.hpp"\n#include <vector>\n'))
-        self.assertFalse(found(rules.direction, "src/front/mpiio/a.cpp", '#include "client/file.hpp"\n'))
+        self.assertFalse(found(rules.direction, "src/front/mpiio/a.cpp", '#include "client/file/file.hpp"\n'))
         self.assertFalse(found(rules.direction, "src/sink/a.cpp", "#include <sys/uio.h>\n"))
 
     def test_rooms_inside_a_room(self):

@@ -221,7 +221,7 @@ bool OpenFile::due(const Owed& owed) const {
   return !ledger->failing() && ledger->stable() >= owed.mark;
 }
 
-// A program that opens the file waits for this while no rank has the file open (client/ledgers.hpp).
+// A program that opens the file waits for this while no rank has the file open (client/file/ledgers.hpp).
 void OpenFile::show_progress(std::uint64_t now_ns) {
   std::uint64_t bytes = 0;
   for (const auto& lane : lanes)

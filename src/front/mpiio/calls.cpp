@@ -104,7 +104,7 @@ int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
   const Scope scope;
   const int result = call<Slot::MPI_File_get_info>(entry, fh, info_used);
   const Open* open = scope.find(fh);
-  if (open == nullptr || open->visitor || result != MPI_SUCCESS) return result;
+  if (open == nullptr || open->guest || result != MPI_SUCCESS) return result;
   if (open->reader != nullptr) {
     PMPI_Info_set(*info_used, "millrace_stage", open->reader->copy != MPI_FILE_NULL ? "whole" : "none");
     return MPI_SUCCESS;
@@ -135,7 +135,7 @@ int own_set_view(Entry entry, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, 
   Open* open = scope.find(fh);
   if (open != nullptr) end_all_pending(*open);
   const int result = call<Slot::MPI_File_set_view>(entry, fh, disp, etype, filetype, datarep, info);
-  if (open == nullptr || open->visitor || result != MPI_SUCCESS) return result;
+  if (open == nullptr || open->guest || result != MPI_SUCCESS) return result;
   if (open->reader != nullptr) {
     if (open->reading() == open->handle) return result;
     return call<Slot::MPI_File_set_view>(Entry::pmpi, open->reading(), disp, etype, filetype, datarep, info);
@@ -152,7 +152,7 @@ int own_seek(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_seek>(entry, fh, offset, whence);
-  if (open->visitor || open->reader != nullptr) return seek_to_read(entry, *open, offset, whence);
+  if (open->guest || open->reader != nullptr) return seek_to_read(entry, *open, offset, whence);
   if (seek_here(*open, offset, whence)) return MPI_SUCCESS;
   const Status flushed = settle_size(*open);  // bytes at the end of the file may be pending
   if (!flushed.ok() && open->location == Open::Location::elsewhere) return raise(*open, flushed);
@@ -164,7 +164,7 @@ int own_seek(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
 int own_get_position(Entry entry, MPI_File fh, MPI_Offset* offset) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
-  if (open == nullptr || open->visitor || offset == nullptr)
+  if (open == nullptr || open->guest || offset == nullptr)
     return call<Slot::MPI_File_get_position>(entry, fh, offset);
   if (open->reader != nullptr) return call<Slot::MPI_File_get_position>(entry, open->reading(), offset);
   const std::lock_guard guard(open->pointer_lock);
@@ -225,7 +225,7 @@ int own_get_size(Entry entry, MPI_File fh, MPI_Offset* size) noexcept {
 int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
-  if (open == nullptr || open->visitor) return call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
+  if (open == nullptr || open->guest) return call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
   if (open->location != Open::Location::everywhere && flag != 0) return not_on_first(*open, "atomic mode");
   // The flush comes first. After the library's collective call, every write must be visible at once.
   Status status = flag != 0 ? open->file->set_direct({client::Reason::atomic_mode}) : Status{};
@@ -240,7 +240,7 @@ int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept {
 int own_sync(Entry entry, MPI_File fh) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
-  if (open == nullptr || open->visitor) return call<Slot::MPI_File_sync>(entry, fh);
+  if (open == nullptr || open->guest) return call<Slot::MPI_File_sync>(entry, fh);
   if (open->reader != nullptr) {
     const int result = call<Slot::MPI_File_sync>(entry, fh);
     look_again(*open);  // no known library syncs a file that is open for reading only

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <vector>
 
-#include "client/file.hpp"
-#include "client/route.hpp"
+#include "client/open/own_process.hpp"
+#include "client/open/route.hpp"
 #include "front/mpiio/nodes.hpp"
 #include "front/mpiio/opening.hpp"
 
@@ -18,7 +18,7 @@ namespace millrace::front {
 namespace {
 
 // A rank's message to all others. Sent as bytes, because all ranks run the same build.
-struct Visitor {
+struct NodeShare {
   std::uint64_t node;
   std::uint32_t share;
   std::uint32_t reserved;
@@ -116,21 +116,21 @@ void Staging::tell(const std::string& why) const {
 
 // Finds the nodes, in the order of their first ranks. True if each node has read enough of the last file.
 bool Staging::gather_nodes() {
-  const Visitor own{node_number(), plan_.share, 0};
-  std::vector<Visitor> all;
+  const NodeShare own{node_number(), plan_.share, 0};
+  std::vector<NodeShare> all;
   if (!gather(own, all)) return false;
   std::vector<std::uint64_t> numbers, read;
   for (int rank = 0; rank < size_; ++rank) {
-    const Visitor& visitor = all[static_cast<std::size_t>(rank)];
-    const auto known = std::ranges::find(numbers, visitor.node);
+    const NodeShare& other = all[static_cast<std::size_t>(rank)];
+    const auto known = std::ranges::find(numbers, other.node);
     const auto index = static_cast<std::size_t>(known - numbers.begin());
     if (known == numbers.end()) {
-      numbers.push_back(visitor.node);
+      numbers.push_back(other.node);
       read.push_back(0);
       firsts_.push_back(rank);
     }
-    read[index] += visitor.share;
-    if (visitor.node != own.node) continue;
+    read[index] += other.share;
+    if (other.node != own.node) continue;
     node_ = index;
     ++members_;
   }

@@ -8,8 +8,8 @@
 
 #include "base/fd.hpp"
 #include "base/settings.hpp"
-#include "client/route.hpp"
-#include "client/stage.hpp"
+#include "client/open/route.hpp"
+#include "client/open/stage.hpp"
 #include "front/mpiio/mpi.hpp"
 
 namespace millrace::front {

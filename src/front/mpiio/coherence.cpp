@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/coherence.hpp"
 
-#include "client/file.hpp"
-#include "client/mounts.hpp"
+#include "client/file/mounts.hpp"
+#include "client/start/job.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/mpi.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "client/target_file.hpp"
+#include "client/file/target_file.hpp"
 
 // Files on file systems that do not keep the caches of nodes coherent, such as NFS (ADR 27).
 namespace millrace::front {

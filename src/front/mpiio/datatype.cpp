@@ -10,7 +10,7 @@
 #include <new>
 #include <unordered_map>
 
-#include "client/view.hpp"
+#include "client/view/view.hpp"
 #include "front/mpiio/flatten.hpp"
 
 namespace millrace::front {

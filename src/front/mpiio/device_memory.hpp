@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "client/view.hpp"
+#include "client/view/view.hpp"
 #include "front/device/door.hpp"
 
 namespace millrace::front {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "client/open/own_process.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/chain.hpp"
 #include "front/mpiio/datatype.hpp"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/first_read.hpp"
 
-#include "client/stage.hpp"
+#include "client/open/stage.hpp"
 #include "front/mpiio/completion.hpp"
 #include "front/mpiio/first.hpp"
 #include "front/mpiio/own_read.hpp"

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "client/typemap.hpp"
+#include "client/view/typemap.hpp"
 #include "front/mpiio/mpi.hpp"
 
 namespace millrace::front {

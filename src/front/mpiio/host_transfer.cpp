@@ -17,6 +17,7 @@
 #include <new>
 #include <utility>
 
+#include "client/file/refresh.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/completion.hpp"
 #include "front/mpiio/first_read.hpp"
@@ -117,7 +118,7 @@ bool writes_alone(const Open& open, const Row& row) {
          !(row.coordination == Coordination::collective && open.collective_direct);
 }
 
-Status ask_as_visitor(Open& open, const Row& row) noexcept {
+Status ask_as_guest(Open& open, const Row& row) noexcept {
   if (row.completion == Completion::split_end) return {};
   if (row.direction == Direction::write) note_write(open, false);
   return row.direction == Direction::read ? open.file->flush(everything)

@@ -20,7 +20,7 @@ inline MPI_File source_of(const Open& open, const Row& row) {
   return row.direction == Direction::read && row.position != Position::shared ? open.reading() : open.handle;
 }
 // Asks for pending bytes, before a transfer of a handle that is left to the library.
-Status ask_as_visitor(Open& open, const Row& row) noexcept;
+Status ask_as_guest(Open& open, const Row& row) noexcept;
 int was_read(Open& open, const Row& row, const Arguments& arguments, int result) noexcept;
 
 // True if this write takes the pipeline or independent functions, on all ranks alike.
@@ -28,8 +28,8 @@ bool writes_alone(const Open& open, const Row& row);
 
 // Carries out a transfer of a handle that is left to the library.
 template <class Real>
-inline int visit(Open& open, const Row& row, const Arguments& arguments, Real real) noexcept {
-  const Status flushed = ask_as_visitor(open, row);
+inline int call_as_guest(Open& open, const Row& row, const Arguments& arguments, Real real) noexcept {
+  const Status flushed = ask_as_guest(open, row);
   const int result = real(arguments.file);
   return flushed.ok() ? result : raise(open, flushed);
 }
@@ -41,10 +41,11 @@ inline int host_transfer(Open* open, const Row& row, const Arguments& arguments,
   if (open == nullptr) return real(arguments.file);
   if (open->location != Open::Location::everywhere && row.position == Position::shared)
     return not_on_first(*open, "using the shared file pointer");
-  if (open->visitor) return visit(*open, row, arguments, real);
+  if (open->guest) return call_as_guest(*open, row, arguments, real);
   if (open->reader != nullptr) {
     const MPI_File source = source_of(*open, row);
-    if (source == open->handle) return was_read(*open, row, arguments, visit(*open, row, arguments, real));
+    if (source == open->handle)
+      return was_read(*open, row, arguments, call_as_guest(*open, row, arguments, real));
     return was_read(*open, row, arguments, real(source));
   }
   int result = MPI_SUCCESS;

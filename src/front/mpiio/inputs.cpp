@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "client/attendance.hpp"
-#include "client/file.hpp"
-#include "client/stage_inputs.hpp"
+#include "client/open/attendance.hpp"
+#include "client/open/own_process.hpp"
+#include "client/open/stage_inputs.hpp"
 #include "front/mpiio/calls.hpp"
 #include "front/mpiio/chain.hpp"
 #include "front/mpiio/opening.hpp"

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/introduction.hpp"
 
+#include "client/start/job.hpp"
 #include "front/mpiio/coherence.hpp"
 #include "front/mpiio/own_read.hpp"
 

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "base/settings.hpp"
-#include "client/file.hpp"
-#include "client/target_file.hpp"
+#include "client/costs/stint.hpp"
+#include "client/file/file.hpp"
+#include "client/file/target_file.hpp"
 #include "front/mpiio/nodes.hpp"
 #include "front/mpiio/open.hpp"
 #include "front/mpiio/opening.hpp"

@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "base/checksum.hpp"
-#include "client/file.hpp"
-#include "client/mounts.hpp"
-#include "client/reach.hpp"
-#include "client/route.hpp"
-#include "client/storage_host.hpp"
-#include "client/stripe.hpp"
+#include "client/file/mounts.hpp"
+#include "client/file/storage_host.hpp"
+#include "client/file/stripe.hpp"
+#include "client/open/own_process.hpp"
+#include "client/open/reach.hpp"
+#include "client/open/route.hpp"
 #include "front/mpiio/opening.hpp"
 #include "front/mpiio/real.hpp"
 

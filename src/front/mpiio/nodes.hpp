@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "base/settings.hpp"
-#include "client/file.hpp"
-#include "client/route.hpp"
+#include "client/costs/cost_record.hpp"
+#include "client/file/file.hpp"
+#include "client/open/route.hpp"
 #include "front/mpiio/mpi.hpp"
 #include "front/mpiio/open.hpp"
 

@@ -29,7 +29,7 @@ Table& table() {
 }
 
 bool is_ordered(const Open& open) {
-  return open.routed || open.left || open.visitor || open.reader != nullptr || !open.writable;
+  return open.routed || open.left || open.guest || open.reader != nullptr || !open.writable;
 }
 
 int error_class(Code code) {
@@ -93,13 +93,13 @@ std::unique_ptr<Open> remove(MPI_File handle) {
   return open;
 }
 
-void add_visitor(MPI_File handle, const std::string& path) {
+void add_guest(MPI_File handle, const std::string& path) {
   auto open = std::make_unique<Open>();
   open->handle = handle;
   open->path = path;
-  open->visitor = true;
+  open->guest = true;
   open->writable = false;
-  open->file = client::visit(path);
+  open->file = client::open_guest(path);
   add(std::move(open));
 }
 

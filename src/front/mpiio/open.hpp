@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "client/file.hpp"
-#include "client/stage.hpp"
-#include "client/view.hpp"
+#include "client/open/open.hpp"
+#include "client/open/stage.hpp"
+#include "client/start/log.hpp"
+#include "client/view/view.hpp"
 #include "front/mpiio/real.hpp"
 
 namespace millrace::front {
@@ -109,7 +110,7 @@ struct Open {
   bool maker = false;  // rank 0
 
   // The MPI library alone uses this handle. Millrace only asks for pending bytes of the file before a call.
-  bool visitor = false;
+  bool guest = false;
 
   std::unique_ptr<Reader> reader;     // nullptr: the file may be written, or its reads need no other rank
   std::atomic<bool> written = false;  // this rank has written the file by this handle, or later by another
@@ -141,7 +142,7 @@ void add(std::unique_ptr<Open> open);
 std::unique_ptr<Open> remove(MPI_File handle);
 // Adds a handle that is left to the MPI library. Its calls find the bytes that other handles and ranks have
 // written to the file.
-void add_visitor(MPI_File handle, const std::string& path);
+void add_guest(MPI_File handle, const std::string& path);
 // The facts about this process's handles of one file.
 struct Handles {
   bool left = false;    // a handle is left to the MPI library because of other nodes

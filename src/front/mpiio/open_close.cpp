@@ -3,8 +3,11 @@
 #include <optional>
 #include <string>
 
-#include "client/attendance.hpp"
-#include "client/storage_host.hpp"
+#include "client/file/refresh.hpp"
+#include "client/file/storage_host.hpp"
+#include "client/open/attendance.hpp"
+#include "client/open/own_process.hpp"
+#include "client/start/job.hpp"
 #include "front/device/door.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/calls.hpp"
@@ -176,7 +179,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
 // Adds a handle that has no part in the pipeline.
 void leave_alone(const char* filename, MPI_File handle) {
   const std::optional<std::string> path = kernel_path(filename);
-  if (path && client::process_settings().enabled) add_visitor(handle, *path);
+  if (path && client::process_settings().enabled) add_guest(handle, *path);
 }
 
 // A new handle must find all earlier writes: a handle for reading does not ask the pipeline. This looks at

@@ -9,7 +9,7 @@
 #include <array>
 #include <ctime>
 
-#include "client/file.hpp"
+#include "client/open/own_process.hpp"
 #include "front/mpiio/nodes.hpp"
 
 namespace millrace::front {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/file_system.hpp"
-#include "client/policy.hpp"
+#include "client/costs/policy.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/completion.hpp"
 #include "front/mpiio/library.hpp"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "client/typemap.hpp"
+#include "client/view/typemap.hpp"
 
 namespace millrace::front {
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/refused_view.hpp"
 
-#include "client/file.hpp"
+#include "client/file/file.hpp"
+#include "client/start/log.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/flatten.hpp"
 

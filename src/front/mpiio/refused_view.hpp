@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "client/reasons.hpp"
+#include "client/costs/reasons.hpp"
 #include "front/mpiio/mpi.hpp"
 
 namespace millrace::front {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/checksum.hpp"
-#include "client/attendance.hpp"
-#include "client/file.hpp"
+#include "client/open/attendance.hpp"
+#include "client/open/own_process.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/nodes.hpp"
 #include "front/mpiio/opening.hpp"

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/file_system.hpp"
-#include "client/file.hpp"
+#include "client/open/own_process.hpp"
 
 namespace millrace::front {
 namespace {

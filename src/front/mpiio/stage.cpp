@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "client/mounts.hpp"
-#include "client/storage_host.hpp"
+#include "client/file/mounts.hpp"
+#include "client/file/storage_host.hpp"
+#include "client/open/own_process.hpp"
+#include "client/start/job.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/chain.hpp"
 #include "front/mpiio/datatype.hpp"

@@ -105,7 +105,7 @@ bool Staged::run(int& result) {
   const bool split = row_.completion == Completion::split_begin;
   // The library's non-blocking calls cannot use memory that Millrace copies from.
   if (nonblocking && (a_.request == nullptr || (collective() && !alone()))) return false;
-  if (split && (writes() ? !alone() : open_ == nullptr || open_->visitor || open_->reader != nullptr))
+  if (split && (writes() ? !alone() : open_ == nullptr || open_->guest || open_->reader != nullptr))
     return false;
   if (map_ != nullptr) bytes_ = map_->size * static_cast<std::uint64_t>(a_.count);
   const LibraryView view = view_of(a_.file);

@@ -6,8 +6,8 @@
 #include <memory>
 #include <span>
 
-#include "client/mounts.hpp"
-#include "client/stage.hpp"
+#include "client/file/mounts.hpp"
+#include "client/open/stage.hpp"
 #include "front/mpiio/agreement.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/opening.hpp"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "client/view.hpp"
+#include "client/view/view.hpp"
 #include "front/mpiio/mpi.hpp"
 
 namespace millrace::front {

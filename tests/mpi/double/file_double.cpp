@@ -16,8 +16,12 @@
 #include <set>
 #include <vector>
 
-#include "client/attendance.hpp"
-#include "client/file.hpp"
+#include "client/file/refresh.hpp"
+#include "client/open/attendance.hpp"
+#include "client/open/open.hpp"
+#include "client/open/own_process.hpp"
+#include "client/start/job.hpp"
+#include "client/start/log.hpp"
 #include "io/posix/extent_lock.hpp"
 
 extern char** environ;
@@ -177,9 +181,9 @@ Status flush_all_of(const Identity& file, const Double* but) {
   return first;
 }
 
-class Visitor final : public File {
+class GuestFile final : public File {
  public:
-  explicit Visitor(const std::string& path) : identity_(path.c_str()) {}
+  explicit GuestFile(const std::string& path) : identity_(path.c_str()) {}
   bool enter_pipeline(const Transfer&) override { return false; }
   Status write(std::span<const Piece>) override { return Code::unsupported; }
   Status flush(Extent) override { return flush_all_of(identity_); }
@@ -253,7 +257,7 @@ bool attends(int) { return true; }
 std::uint64_t agent_number() { return 0; }
 std::uint32_t channel_version() { return 0; }
 
-std::unique_ptr<File> visit(const std::string& path) { return std::make_unique<Visitor>(path); }
+std::unique_ptr<File> open_guest(const std::string& path) { return std::make_unique<GuestFile>(path); }
 bool anything_pending(bool /*writes*/) { return true; }
 void settle_file(std::uint64_t device, std::uint64_t inode, bool /*writes*/) {
   struct stat about {};

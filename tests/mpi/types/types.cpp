@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "client/view.hpp"
+#include "client/view/view.hpp"
 #include "front/mpiio/datatype.hpp"
 #include "front/mpiio/flatten.hpp"
 #include "front/mpiio/view_check.hpp"

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+// The costs of writes on a file system. client/costs/policy.hpp decides by these numbers (ADR 20).
+namespace millrace::client {
+
+// One transfer of a rank.
+struct Transfer {
+  std::uint64_t bytes;
+  std::uint64_t pieces;  // pieces that are contiguous in the file and in memory
+  std::uint64_t calls;   // writes that the MPI library makes for it: the pieces of the file
+  // Bytes that a sieve would read, change and rewrite (sieve.hpp); 0: sieving is not possible.
+  std::uint64_t swept = 0;
+  bool collective = false;
+  bool nonblocking = false;
+  bool made_stable = false;  // the program syncs its files, or durability is disk
+  bool routed = false;       // the file's bytes pass agents of several nodes
+  bool goes_on = false;      // a further part of a call that has been counted
+  bool met = false;          // the ranks have met in the MPI library since the previous transfer
+  // How much longer the agent's work takes because waiting ranks poll, in 1024ths: crowding().
+  std::uint64_t crowding = 0;
+};
+
+// How much slower the agent works because of polling ranks, in 1024ths. Ranks that wait in the MPI library
+// poll, or yield and poll again. If they occupy all processors, the two busy threads of the agent get only a
+// fair share. 0: a processor is free for the agent.
+constexpr std::uint64_t crowding(std::uint64_t ranks, std::uint64_t processors) {
+  return processors == 0 || ranks < processors ? 0 : 1024 * ranks / (2 * processors);
+}
+
+// The time, in picoseconds, that a node needs for the work of all its ranks, which share its processors,
+// network and disk. Each number is for one rank's part. The layout is fixed: rank 0 sends the costs to all
+// ranks at open, so that all ranks go the same way.
+struct Costs {
+  std::uint64_t call_ps = 3'400'000;      // a write of the MPI library, without its bytes
+  std::uint64_t byte_ps = 200;            // a byte of a write, until the file system has it
+  std::uint64_t disk_byte_ps = 600;       // a byte's way from the file system to the disk
+  std::uint64_t swept_byte_ps = 170;      // a byte of the file that a sieve reads and rewrites
+  std::uint64_t swept_piece_ps = 14'000;  // a piece that a sieve puts into these bytes
+  std::uint64_t record_ps = 100'000;      // a piece on its way through the pipeline
+  std::uint64_t bundled_ps = 18'000;      // a small piece in a bundle, which costs one more copy
+  std::uint64_t through_byte_ps = 330;    // a byte of a record; the sink takes byte_ps in addition
+  std::uint64_t trip_ps = 40'000'000;     // a question to the agent and its answer
+  std::uint64_t start_ps = 0;             // an agent's start on an idle node; 0: start it at the first piece
+  // The measured time of files divided by the expected time, in 1024ths, for each way.
+  std::uint64_t taught_direct = taught_nothing;
+  std::uint64_t taught_pipeline = taught_nothing;
+
+  static constexpr std::uint64_t taught_nothing = 1024;
+  static constexpr std::uint64_t start_of_an_agent_ps = 6'000'000'000;
+
+  // True if they come from a record, not from this file.
+  bool measured() const;
+};
+
+// The costs of a file system without a record.
+constexpr Costs typical_costs() {
+  Costs costs;
+  costs.start_ps = Costs::start_of_an_agent_ps;
+  return costs;
+}
+
+// The expected time of a transfer, for either way.
+struct Expected {
+  std::uint64_t direct_ps = 0;
+  std::uint64_t pipeline_ps = 0;
+};
+
+Expected expected(const Costs& costs, const Transfer& transfer);
+
+// The text has a name and a number per line. parse() changes only the costs that the text names. It returns
+// false and changes no cost if a line is malformed or a number is out of range.
+std::string to_text(const Costs& costs);
+bool parse(std::string_view text, Costs& costs);
+
+// The measured and the expected time of files that went one way, for one rank or several ranks.
+struct Observed {
+  std::uint64_t took_ns = 0;      // time of the slowest rank: ranks work at the same time
+  std::uint64_t expected_ns = 0;  // sum over all ranks
+  void join(const Observed& other) {
+    took_ns = took_ns > other.took_ns ? took_ns : other.took_ns;
+    expected_ns += other.expected_ns;
+  }
+};
+
+// Returns the new value of `taught`. The observation has half of the weight, so that one run in cold memory
+// does not turn a decision for long. An empty observation halves the effect of the old value, so that no way
+// is given up for good.
+std::uint64_t learn(std::uint64_t taught, const Observed& observed);
+
+}  // namespace millrace::client

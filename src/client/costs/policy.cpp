@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/costs/policy.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::client {
+
+namespace {
+
+// The pipeline uses memory and processors that the program may need. So it has to save at least this part of
+// its own time.
+constexpr std::uint64_t least_gain = 16;
+
+bool is_direct_call(const Settings& settings, const char* name) {
+  return std::find(settings.direct_calls.begin(), settings.direct_calls.end(), name) !=
+         settings.direct_calls.end();
+}
+
+std::uint64_t saving(const Expected& expected) {
+  return expected.direct_ps > expected.pipeline_ps ? expected.direct_ps - expected.pipeline_ps : 0;
+}
+
+}  // namespace
+
+Choice choose(const Settings& process, const FileSettings& file, const Transfer& transfer,
+              const Costs& costs) {
+  if (!process.direct_calls.empty()) {
+    if (is_direct_call(process, transfer.collective ? "collective" : "independent")) {
+      return {false, {Reason::call_set_direct}};
+    }
+    if (transfer.nonblocking && is_direct_call(process, "nonblocking")) {
+      return {false, {Reason::nonblocking_set_direct}};
+    }
+  }
+  const Expected both = expected(costs, transfer);
+  const std::uint64_t mean = transfer.bytes / std::max<std::uint64_t>(transfer.pieces, 1);
+  const auto asked_for = [&](bool pipeline, Reason why, std::uint64_t bound = 0) {
+    return Choice{pipeline, {why, mean, mean, bound}, false, both};
+  };
+  if (file.durability == Durability::node) return asked_for(true, Reason::durability_node);
+  // The pipeline would cut a large piece into records and join them again. On one node, such pieces need no
+  // sorting.
+  const bool sorts_nothing =
+      file.strategy == Strategy::sort && mean >= file.record_max_bytes && !transfer.routed;
+  if (file.strategy != Strategy::automatic && !sorts_nothing) return asked_for(true, Reason::strategy_chosen);
+  if (transfer.bytes == 0) return asked_for(true, Reason::nothing_to_write);
+  if (const std::uint64_t above = process.direct_above_bytes; above != 0) {
+    return mean < above ? asked_for(true, Reason::below_direct_above, above)
+                        : asked_for(false, Reason::direct_above, above);
+  }
+  const bool faster = both.direct_ps > both.pipeline_ps + both.pipeline_ps / least_gain;
+  const Reason why = faster ? Reason::pipeline_faster : Reason::library_as_fast;
+  return {faster, {why, mean, both.direct_ps / 1000, both.pipeline_ps / 1000}, true, both};
+}
+
+std::uint64_t break_even(const Costs& costs, bool made_stable) {
+  const auto pays = [&](std::uint64_t bytes) {
+    return choose({}, {}, {.bytes = bytes, .pieces = 1, .calls = 1, .made_stable = made_stable}, costs)
+        .pipeline;
+  };
+  if (!pays(1)) return 1;
+  std::uint64_t below = 1, from = 2;  // the first pays, the second does not
+  while (from < GiB && pays(from)) below = std::exchange(from, 2 * from);
+  if (pays(from)) return from;
+  while (from - below > 1) {
+    const std::uint64_t middle = below + (from - below) / 2;
+    (pays(middle) ? below : from) = middle;
+  }
+  return from;
+}
+
+std::uint64_t Account::share_ps(std::uint32_t members, std::uint64_t crowding) const {
+  const std::uint64_t start = costs_.start_ps + costs_.start_ps / 1024 * crowding;
+  return start / std::max<std::uint32_t>(members, 1);
+}
+
+bool Account::pays_for_start(const Expected& expected, std::uint32_t members, std::uint64_t crowding) {
+  const std::uint64_t missed = missed_ps_.load(std::memory_order_relaxed) + saving(expected);
+  missed_ps_.store(missed, std::memory_order_relaxed);
+  return missed >= share_ps(members, crowding);
+}
+
+Ground Account::too_little(std::uint64_t piece_bytes, std::uint32_t members, std::uint64_t crowding) const {
+  return {Reason::too_little_for_agent, piece_bytes, missed_ps_.load(std::memory_order_relaxed) / 1000,
+          share_ps(members, crowding) / 1000};
+}
+
+void Account::add(const Expected& expected) {
+  const auto most = static_cast<std::int64_t>(most_questions * costs_.trip_ps);
+  const std::int64_t balance = balance_ps_.load(std::memory_order_relaxed);
+  if (balance < most)
+    balance_ps_.store(balance + static_cast<std::int64_t>(saving(expected)), std::memory_order_relaxed);
+}
+
+bool Account::pays_for_question() {
+  const std::int64_t rest =
+      balance_ps_.load(std::memory_order_relaxed) - static_cast<std::int64_t>(costs_.trip_ps);
+  balance_ps_.store(rest, std::memory_order_relaxed);
+  return rest >= 0;
+}
+
+}  // namespace millrace::client

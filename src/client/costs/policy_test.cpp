@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/costs/policy.hpp"
+
+#include <gtest/gtest.h>
+
+namespace millrace::client {
+namespace {
+
+Choice way_of(const Transfer& transfer, const Settings& settings = {}, const Costs& costs = {}) {
+  return choose(settings, settings.file, transfer, costs);
+}
+
+TEST(Policy, SmallPiecesTakeThePipelineLargeOnesDoNot) {
+  EXPECT_TRUE(way_of({256, 1, 1}).pipeline);
+  EXPECT_TRUE(way_of({64 * KiB, 16, 16}).pipeline);
+  EXPECT_FALSE(way_of({64 * MiB, 1, 1}).pipeline);
+  EXPECT_FALSE(way_of({16 * KiB, 1, 1}).pipeline);
+  EXPECT_FALSE(way_of({16 * 16 * KiB, 16, 16}).pipeline) << "as many calls as pieces";
+}
+
+TEST(Policy, PiecesOfMemoryThatAreOneInTheFileAreOneCall) {
+  EXPECT_TRUE(way_of({MiB, 4096, 4096}).pipeline);
+  EXPECT_FALSE(way_of({MiB, 4096, 1}).pipeline);
+}
+
+TEST(Policy, WhatGoesToTheDiskTakesThePipelineUpToLargerPieces) {
+  EXPECT_TRUE(way_of({.bytes = 64 * KiB, .pieces = 1, .calls = 1, .made_stable = true}).pipeline);
+  EXPECT_FALSE(way_of({.bytes = 4 * MiB, .pieces = 1, .calls = 1, .made_stable = true}).pipeline);
+}
+
+// The rows of a brick fill half of the file. With rows of 4 KiB, a sieve that rewrites the bytes between rows
+// is faster. The same holds for small structs, but not if other ranks own most of the bytes.
+TEST(Policy, WhatASieveWritesFasterIsSieved) {
+  EXPECT_TRUE(way_of({.bytes = MiB, .pieces = 256, .calls = 256}).pipeline);
+  EXPECT_FALSE(way_of({.bytes = MiB, .pieces = 256, .calls = 256, .swept = 2 * MiB}).pipeline);
+  EXPECT_FALSE(way_of({.bytes = 12 * KiB, .pieces = KiB, .calls = KiB, .swept = 48 * KiB}).pipeline);
+  EXPECT_TRUE(way_of({.bytes = 12 * KiB, .pieces = KiB, .calls = KiB, .swept = 192 * KiB}).pipeline);
+  EXPECT_TRUE(
+      way_of({.bytes = MiB, .pieces = 256, .calls = 256, .swept = 2 * MiB, .made_stable = true}).pipeline)
+      << "rewriting has nothing beside the disk";
+}
+
+// The costs of a server behind a link of 1 Gb/s: 300 us for a call and 8 ns for a byte.
+TEST(Policy, WhereCallsCostMoreThePipelineTakesLargerPieces) {
+  Costs costs;
+  costs.call_ps = 300'000'000;
+  costs.byte_ps = 8'000;
+  EXPECT_TRUE(way_of({64 * KiB, 1, 1}, {}, costs).pipeline);
+  EXPECT_FALSE(way_of({16 * MiB, 1, 1}, {}, costs).pipeline);
+}
+
+TEST(Policy, WhatFilesHaveTaughtDecides) {
+  Costs slow;
+  slow.taught_direct = 4 * Costs::taught_nothing;
+  EXPECT_TRUE(way_of({MiB, 1, 1}, {}, slow).pipeline);
+  Costs quick;
+  quick.taught_direct = Costs::taught_nothing / 4;
+  EXPECT_FALSE(way_of({2 * KiB, 1, 1}, {}, quick).pipeline);
+}
+
+TEST(Policy, AChosenStrategyAlwaysTakesThePipeline) {
+  Settings settings;
+  settings.file.strategy = Strategy::immediate;
+  EXPECT_TRUE(way_of({64 * MiB, 1, 1}, settings).pipeline);
+  EXPECT_FALSE(way_of({64 * MiB, 1, 1}, settings).by_costs) << "and starts an agent at once";
+}
+
+TEST(Policy, SortTakesWhatThereIsToSort) {
+  Settings settings;
+  settings.file.strategy = Strategy::sort;
+  EXPECT_TRUE(way_of({settings.file.record_max_bytes - 1, 1, 1}, settings).pipeline);
+  EXPECT_FALSE(way_of({MiB, 1, 1}, settings).pipeline);
+  Transfer transfer{MiB, 1, 1};
+  transfer.routed = true;
+  EXPECT_TRUE(way_of(transfer, settings).pipeline) << "nodes join what they have";
+}
+
+TEST(Policy, DirectCallsStayDirectWhateverTheStrategy) {
+  Settings settings;
+  settings.file.strategy = Strategy::sort;
+  settings.direct_calls = {"collective", "nonblocking"};
+  EXPECT_FALSE(way_of({.bytes = 100, .pieces = 1, .calls = 1, .collective = true}, settings).pipeline);
+  EXPECT_FALSE(way_of({.bytes = 100, .pieces = 1, .calls = 1, .nonblocking = true}, settings).pipeline);
+  EXPECT_TRUE(way_of({100, 1, 1}, settings).pipeline);
+}
+
+TEST(Policy, TheThresholdCanBeSet) {
+  Settings settings;
+  settings.direct_above_bytes = 1 * MiB;
+  EXPECT_TRUE(way_of({512 * KiB, 1, 1}, settings).pipeline);
+  EXPECT_FALSE(way_of({512 * KiB, 1, 1}, settings).by_costs);
+  EXPECT_FALSE(way_of({MiB, 1, 1}, settings).pipeline);
+}
+
+TEST(Policy, TheBreakEvenIsWhereTheChoiceTurns) {
+  Costs server;
+  server.call_ps = 300'000'000;
+  server.byte_ps = 8'000;
+  Costs never;
+  never.record_ps = 10'000'000;
+  for (const Costs& costs : {Costs{}, typical_costs(), server, never}) {
+    for (const bool made_stable : {false, true}) {
+      const std::uint64_t size = break_even(costs, made_stable);
+      EXPECT_FALSE(
+          way_of({.bytes = size, .pieces = 1, .calls = 1, .made_stable = made_stable}, {}, costs).pipeline)
+          << size;
+      if (size == 1) continue;
+      EXPECT_TRUE(way_of({.bytes = size - 1, .pieces = 1, .calls = 1, .made_stable = made_stable}, {}, costs)
+                      .pipeline)
+          << size;
+    }
+  }
+  EXPECT_EQ(break_even(never, false), 1U);
+  EXPECT_GT(break_even(server, false), break_even({}, false));
+  Costs always;
+  always.taught_direct = 8 * Costs::taught_nothing;
+  EXPECT_EQ(break_even(always, false), GiB) << "bounded";
+}
+
+TEST(Account, AnAgentIsStartedWhenItWouldHavePaidForItself) {
+  Costs costs;
+  costs.start_ps = 1'000;
+  Account alone(costs), one_of_four(costs);
+  const Expected gain{150, 50};
+  for (int i = 1; i < 10; ++i) EXPECT_FALSE(alone.pays_for_start(gain, 1)) << i;
+  EXPECT_TRUE(alone.pays_for_start(gain, 1));
+  EXPECT_FALSE(one_of_four.pays_for_start(gain, 4));
+  EXPECT_FALSE(one_of_four.pays_for_start({50, 150}, 4)) << "no gain";
+  EXPECT_FALSE(one_of_four.pays_for_start({100, 50}, 4));
+  EXPECT_TRUE(one_of_four.pays_for_start(gain, 4)) << "its neighbours gain as much";
+  costs.start_ps = 1024;
+  Account crowded(costs);
+  for (int i = 1; i < 8; ++i) EXPECT_FALSE(crowded.pays_for_start({256, 0}, 1, 1024)) << i;
+  EXPECT_TRUE(crowded.pays_for_start({256, 0}, 1, 1024)) << "twice as long";
+  Costs free;
+  EXPECT_TRUE(Account(free).pays_for_start({0, 0}, 1));
+}
+
+TEST(Account, QuestionsEndThePipelineThatDoesNotPayForThem) {
+  Costs costs;
+  costs.trip_ps = 100;
+  Account idle(costs), busy(costs);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(idle.pays_for_question()) << i;
+  EXPECT_FALSE(idle.pays_for_question());
+  for (int i = 0; i < 1000; ++i) {
+    busy.add({150, 30});
+    EXPECT_TRUE(busy.pays_for_question()) << i;
+  }
+}
+
+TEST(Account, WhatIsSavedUpIsBounded) {
+  Costs costs;
+  costs.trip_ps = 100;
+  Account account(costs);
+  for (int i = 0; i < 1000; ++i) account.add({150, 50});
+  int questions = 0;
+  while (account.pays_for_question()) ASSERT_LT(++questions, 100);
+  EXPECT_GE(questions, 60);
+}
+
+TEST(Reasons, ADecisionByCostsNamesBothTimesAndThePieces) {
+  const Choice direct = way_of({MiB, 16, 16});
+  EXPECT_EQ(direct.ground.reason, Reason::library_as_fast);
+  EXPECT_EQ(direct.ground.piece_bytes, 64 * KiB);
+  EXPECT_EQ(direct.ground.value, direct.expected.direct_ps / 1000);
+  EXPECT_EQ(direct.ground.bound, direct.expected.pipeline_ps / 1000);
+  EXPECT_EQ(way_of({256, 1, 1}).ground.reason, Reason::pipeline_faster);
+}
+
+TEST(Reasons, DirectAboveIsTheBoundOfADecisionByIt) {
+  Settings settings;
+  settings.direct_above_bytes = 4 * KiB;
+  const Ground large = way_of({8 * KiB, 1, 1}, settings).ground;
+  EXPECT_EQ(large.reason, Reason::direct_above);
+  EXPECT_EQ(large.value, 8 * KiB);
+  EXPECT_EQ(large.bound, 4 * KiB);
+  EXPECT_EQ(way_of({KiB, 1, 1}, settings).ground.reason, Reason::below_direct_above);
+}
+
+// The text after "--direct-above ", as bytes; 0: the setting is another one.
+std::uint64_t proposed(const Choice& choice) {
+  const std::string text = setting_for(choice.ground, choice.pipeline);
+  const std::string option = "--direct-above ";
+  if (!text.starts_with(option)) return 0;
+  const Result<std::uint64_t> bytes = parse_bytes(text.substr(option.size()));
+  return bytes ? *bytes : 0;
+}
+
+TEST(Reasons, TheProposedSettingChangesTheWay) {
+  for (const std::uint64_t size :
+       {1ul, 3ul, 100ul, 4 * KiB, 16 * KiB, 17 * KiB, 64 * KiB, MiB, 3 * MiB + 1, GiB}) {
+    const Choice by_costs = way_of({size, 1, 1});
+    Settings settings;
+    settings.direct_above_bytes = proposed(by_costs);
+    ASSERT_NE(settings.direct_above_bytes, 0) << size;
+    const Choice changed = way_of({size, 1, 1}, settings);
+    EXPECT_NE(changed.pipeline, by_costs.pipeline) << size;
+    settings.direct_above_bytes = proposed(changed);
+    EXPECT_EQ(way_of({size, 1, 1}, settings).pipeline, by_costs.pipeline) << size;
+  }
+}
+
+TEST(Reasons, AnAccountTellsWhatItHasSavedOfTheStart) {
+  Costs costs;
+  costs.start_ps = 10'000'000;
+  Account account(costs);
+  EXPECT_FALSE(account.pays_for_start({1'000'000, 0}, 2));
+  const Ground ground = account.too_little(512, 2, 0);
+  EXPECT_EQ(ground.reason, Reason::too_little_for_agent);
+  EXPECT_EQ(ground.value, 1'000);
+  EXPECT_EQ(ground.bound, 5'000);
+  EXPECT_EQ(setting_for(ground, false), "--direct-above 1KiB");
+}
+
+TEST(Reasons, TypicalCostsAreNotMeasured) {
+  Costs costs = typical_costs();
+  EXPECT_FALSE(costs.measured());
+  costs.byte_ps += 1;
+  EXPECT_TRUE(costs.measured());
+}
+
+}  // namespace
+}  // namespace millrace::client

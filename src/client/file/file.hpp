@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/result.hpp"
+#include "base/settings.hpp"
+#include "client/costs/costs.hpp"
+#include "client/costs/reasons.hpp"
+#include "client/file/target_file.hpp"
+#include "client/view/piece.hpp"
+#include "client/way/pending_read.hpp"
+#include "extent/extent.hpp"
+#include "transport/route.hpp"
+
+namespace millrace::client {
+
+// An open of a file, as a front end passes it to the pipeline.
+struct OpenRequest {
+  std::string path;           // the kernel's name of the file, without prefixes such as "ufs:"
+  std::string stand_in = {};  // the stand-in: a file on this node that the MPI library uses instead
+  std::uint64_t group = 0;    // all ranks of one collective open have agreed on this number
+  std::uint32_t members = 1;  // ranks of that open on this node
+  FileSettings settings;      // after hints
+  bool writable = true;
+  Costs costs = {};               // costs of its file system, the same for all ranks
+  std::uint64_t file_system = 0;  // number_of_file_system(); 0: the costs do not change by this open
+  bool mixed =
+      false;  // all ranks know the file's series as mixed (is_mixed()); the open is for the report only
+  transport::Routing routing = {};  // for ranks on several nodes whose agents work together
+  bool through = false;             // the agents carry reads too
+  Reason left = Reason::none;       // why all ranks leave the file to the MPI library
+  TargetFile found = {};            // the file of `path`, if the front end has already looked for it
+  std::uint64_t file_bytes = 0;     // size of a file that is only read, as the ranks agreed; 0: not known
+  Status named = {};          // the error of bringing the file's name to the disk: sync or close tells it
+  bool leaves_small = false;  // read_through() leaves small reads that nobody can foresee to the caller
+  bool late = false;          // this rank registers the file with its agent at its first need
+};
+
+class FileView;
+class PieceSource;
+class Process;
+struct Sweep;
+
+// One open file of this process, as seen by front ends. The first write through the pipeline contacts the
+// agent (and starts it). So an open that only reads costs nothing. Thread safe: calls of several threads on
+// one file or many are serialised per process.
+class File {
+ public:
+  virtual ~File() = default;
+
+  // Decides whether this transfer takes the pipeline. If it does, this rank starts or joins the agent. Call
+  // the function once per call of the program, before any byte moves. It counts the call in both cases and
+  // keeps the reason for the report.
+  virtual bool enter_pipeline(const Transfer& transfer) = 0;
+
+  // Appends pieces in order. The caller may reuse the memory after the return. Blocks while the ring is full,
+  // but at most for the setting `timeout` without progress. Returns the sticky error of the file, if there is
+  // one.
+  virtual Status write(std::span<const Piece> pieces) = 0;
+
+  // Call it before the MPI library reads the file itself. The pending bytes in `extent` of all ranks of this
+  // node reach the file system. After an order(), the pending bytes of all nodes do so. The function needs no
+  // communication if no bytes are pending.
+  virtual Status flush(Extent extent) = 0;
+
+  // Call it before ranks of other nodes may write the same bytes. This rank's bytes reach the file servers
+  // ahead of later bytes. The next flush() then also covers earlier writes of other nodes.
+  virtual Status order() { return flush(everything); }
+  // Call it before ranks of other nodes read. It flushes everything, but does not count as a read of this
+  // rank.
+  virtual Status publish() { return flush(everything); }
+
+  // Call it before the MPI library reads the stand-in of a file (OpenRequest::stand_in). The function copies
+  // `extent` of the file, with all earlier writes, into the stand-in. The stand-in gets the size of the file.
+  // An empty extent copies only the size. Bytes behind the end of the file are not fetched.
+  virtual Status fetch(Extent extent) { return flush(extent); }
+
+  // Call it before the MPI library writes `extent` itself. It does the same as flush(), but needs no
+  // communication if all pending bytes are outside `extent`.
+  virtual Status prepare_direct_write(Extent extent) { return flush(extent); }
+
+  // Writes pieces with holes between them past the pipeline, by data sieving. Call it after
+  // prepare_direct_write(). False: the file cannot be opened for reading and writing here, and nothing was
+  // written.
+  virtual bool sieve([[maybe_unused]] PieceSource& source, [[maybe_unused]] const Sweep& sweep,
+                     [[maybe_unused]] Status& status) {
+    return false;
+  }
+
+  // Reads pieces from the file system, past the MPI library. Call it after flush(). Not ok: the file cannot
+  // be read here, or it ends before the last piece. The memory of the pieces may then have any contents, and
+  // the caller leaves the transfer to the MPI library.
+  virtual Status read([[maybe_unused]] PieceSource& source) { return Code::unsupported; }
+
+  // Reads pieces through the agents (OpenRequest::through), from `position` of the view's data on. `end` is
+  // the end of the last piece in the file. Not ok: as for read().
+  virtual Status read_through([[maybe_unused]] const FileView& view, [[maybe_unused]] std::uint64_t position,
+                              [[maybe_unused]] const PieceSource& source,
+                              [[maybe_unused]] std::uint64_t end) {
+    return Code::unsupported;
+  }
+
+  // Begins such a read and does not wait for its bytes. Not ok: no memory has changed. End the read before
+  // close().
+  virtual Result<std::unique_ptr<PendingRead>> start_read_through([[maybe_unused]] const FileView& view,
+                                                                  [[maybe_unused]] std::uint64_t position,
+                                                                  [[maybe_unused]] const PieceSource& source,
+                                                                  [[maybe_unused]] std::uint64_t end) {
+    return Code::unsupported;
+  }
+
+  // Keeps the reason for the way of a read, for the report.
+  virtual void explain_read([[maybe_unused]] bool through, [[maybe_unused]] const Ground& ground) {}
+
+  // The agents carry no more reads of this open: a rank has written the file.
+  virtual void end_read_through() {}
+
+  // These two functions measure the time of the MPI library's direct writes and of MPI_File_sync. The record
+  // of costs compares it with the expected time. close() measures its own time.
+  virtual std::uint64_t start_timing() { return 0; }  // 0: this open is not measured
+  virtual void stop_timing([[maybe_unused]] std::uint64_t start) {}
+
+  // Call it after the MPI library wrote `extent` itself. Writeback of these bytes may then begin.
+  virtual void note_direct_write(Extent extent) = 0;
+  // Counts a transfer that the MPI library made in another way, for the report.
+  virtual void note_direct_call(std::uint64_t bytes) = 0;
+  // Counts a read for the report, by the MPI library or by read().
+  virtual void note_read(std::uint64_t bytes) { note_direct_call(bytes); }
+
+  // For MPI_File_sync: flushes everything, then syncs the file to stable storage. Returns ok at once if no
+  // byte of the file ever went through the pipeline; the caller then leaves the sync to the MPI library.
+  virtual Status sync() = 0;
+
+  // Flushes as the setting `durability` demands, and ends the open. The call is collective over the group: it
+  // waits for the registered members, with the usual bound. Do not use the object afterwards.
+  virtual Status close() = 0;
+
+  // Ends an open that failed on another node, in place of close(): no rank of the group has written, and the
+  // agents of other nodes may never come.
+  virtual void withdraw() { (void)close(); }
+
+  // True once this rank has registered the file with the agent.
+  virtual bool registered() const = 0;
+  // True once a write of this rank has taken the pipeline.
+  virtual bool used_pipeline() const = 0;
+
+  // Turns the pipeline off for the rest of this open (atomic mode, shared pointers, ...), after a flush.
+  // `ground` goes into the report; without a reason, the pipeline is on again.
+  virtual Status set_direct(const Ground& ground) = 0;
+
+  // Turns the pipeline off for good. Another handle of the file never takes the pipeline, and the writes of
+  // both handles have to stay in order.
+  virtual Status bar(Reason reason) { return set_direct({reason}); }
+
+  virtual const FileSettings& settings() const = 0;
+
+  // A name by which the MPI library can open the same file again while this object lives, even if the file's
+  // own name means another file by then. Empty: there is no other name.
+  virtual std::string lasting_name() const { return {}; }
+};
+
+// Opens a file for a process. It never fails. If the file cannot take the pipeline, the MPI library writes
+// it: the report has the reason, and the process logs one line.
+std::unique_ptr<File> open(OpenRequest request, Process& process);
+
+// For a handle that only the MPI library reads and writes (opened for reading, or direct by a setting). The
+// handle never takes the pipeline and is in no report. Its flush() and prepare_direct_write() write pending
+// bytes of the same file, under any name, from other handles of this process and other ranks of this node.
+std::unique_ptr<File> open_guest(const std::string& path, Process& process);
+
+}  // namespace millrace::client

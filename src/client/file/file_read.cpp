@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// An open file before and while it is read: pending bytes reach the file, and bytes come from the agents.
+#include <fcntl.h>
+
+#include "client/file/opened_file.hpp"
+#include "client/session/trace.hpp"
+
+namespace millrace::client {
+
+using transport::Kind;
+
+Status OpenedFile::flush(Extent extent) {
+  if (extent.empty() || process_.is_child()) return {};
+  // The agents may read ahead of this read, and then the bytes of earlier writes have to be in the file too.
+  if (carries_reads()) extent = everything;
+  const Status status = flush_own(extent);
+  return status.ok() ? successor_.before_reading(target_.number(), extent, &target_) : status;
+}
+
+// A handle that only reads has no bytes of its own. It asks for those of other handles.
+Status OpenedFile::flush_own(Extent extent) {
+  if (only_reads()) return ask_before_reading(extent);
+  Session* session = session_.load(std::memory_order_acquire);
+  if (session == nullptr) {
+    // A rank that registers late asks as a guest, because to register is to open the file again.
+    if (request_.late) return ask_before_reading(extent);
+    // Another rank may have bytes pending, though this one never wrote.
+    if (!known_to_agent() || !enroll(false)) return ask_before_reading(extent);
+    session = session_.load();
+  }
+  const bool dirty = session->view().dirty(slot_);
+  const bool elsewhere = elsewhere_.exchange(false, std::memory_order_relaxed);
+  if (!dirty && !elsewhere) return session->sticky(slot_);
+  if (elsewhere) extent = everything;
+  extent = process_.with_the_end(extent, target_);
+  const TraceSpan span("flush", extent.size());
+  flushes_.fetch_add(1, std::memory_order_relaxed);
+  if (dirty && may_turn_off() && !account_.pays_for_question()) {
+    turned_off_.store(Reason::read_often);
+    process_.lessons().mixed.add(request_.path);
+  }
+  const Status status = ask(*session, Kind::flush, extent);
+  if (elsewhere && !status.ok()) elsewhere_.store(true, std::memory_order_relaxed);
+  return status;
+}
+
+Status OpenedFile::ask_before_reading(Extent extent) {
+  const Status status = guest_.before_reading(target_.number(), extent, &target_);
+  return status.ok() ? without_agent() : status;
+}
+
+int OpenedFile::open_readable() {
+  const std::lock_guard lock(enroll_mutex_);
+  const int mode = request_.writable ? O_RDWR : O_RDONLY;
+  readable_.store(target_.holds_open() || target_.hold_open(mode) ? target_.readable(mode) : -1);
+  return readable_.load();
+}
+
+// The first read makes it: nullptr if the agents do not carry reads, or have no window for this rank.
+ReadAhead* OpenedFile::read_ahead() {
+  const std::lock_guard lock(ahead_mutex_);
+  if (read_ahead_ || !carries_reads() || !enroll(true)) return read_ahead_.get();
+  Session* const session = session_.load(std::memory_order_acquire);
+  ReadWindow* const window = session->window();
+  if (window == nullptr) return nullptr;
+  read_ahead_ = std::make_unique<ReadAhead>(*window, slot_, file_bytes_, request_.leaves_small);
+  process_.read_aheads().add(target_.number(), *read_ahead_);
+  return read_ahead_.get();
+}
+
+void OpenedFile::end_reading(bool closes) {
+  const std::lock_guard lock(ahead_mutex_);
+  if (!read_ahead_) return;
+  if (closes) process_.read_aheads().remove(*read_ahead_);
+  read_ahead_->drop();
+}
+
+}  // namespace millrace::client

@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/file/other_agents.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/file/process.hpp"
+#include "transport/memory.hpp"
+
+namespace millrace::client {
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+constexpr std::uint64_t number = 77;
+constexpr std::uint64_t lasting = 78;
+
+// Answers the first request of a session.
+class Answering final : public Contact {
+ public:
+  Answering(transport::RingHeader& header, Code code) : header_(header), code_(code) {}
+  std::uint64_t now_ns() const override { return 1; }
+  void wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t, std::uint32_t) override {
+    transport::ReplySlot& slot = header_.replies[0];
+    if (&word != &slot.done) return;
+    slot.code.store(static_cast<std::uint32_t>(code_));
+    slot.done.store(transport::reply_slots);
+  }
+  void pause(std::uint32_t) override {}
+  bool hung_up() override { return false; }
+  void wake() override {}
+  Status send(std::span<const std::byte>, std::initializer_list<int>) override { return {}; }
+  bool wait_answer(std::uint32_t) override { return false; }
+  Result<std::size_t> receive(std::span<std::byte>) override { return std::size_t{0}; }
+  void hang_up() override {}
+  Result<std::uint64_t> size_of(const std::string&) override { return std::uint64_t{0}; }
+  void say(const std::string&) override {}
+
+ private:
+  transport::RingHeader& header_;
+  Code code_;
+};
+
+transport::Mapping make_page() {
+  const Result<Fd> memory = transport::make_memory("page", sizeof(transport::AgentPage));
+  return *transport::map(memory->get(), sizeof(transport::AgentPage));
+}
+
+transport::AgentPage& page_in(const transport::Mapping& mapping) {
+  return *reinterpret_cast<transport::AgentPage*>(mapping.data());
+}
+
+void put_file(transport::AgentPage& page, std::uint64_t of, std::uint32_t kept = 0) {
+  page.files[0].number.store(of);
+  page.files[0].kept.store(kept);
+  page.slots.store(1);
+}
+
+// An agent whose answers a test scripts.
+class Scripted final : public OtherAgent {
+ public:
+  Scripted() : mapping_(make_page()), view_(page_in(mapping_)) {}
+
+  int process() const override { return 4711; }
+  bool lives() const override { return living; }
+  const PageView& view() const override { return view_; }
+  Result<std::unique_ptr<Session>> ask() override {
+    ++asked;
+    if (when_asked) when_asked();
+    if (!answers) return Code::timeout;
+    Result<transport::Producer> producer = transport::Producer::create(64 * KiB);
+    transport::Mapping mapping = make_page();
+    put_file(page_in(mapping), number);
+    auto contact = std::make_unique<Answering>(producer->header(), answer);
+    return std::make_unique<Session>(
+        SessionParts{*std::move(producer), std::move(mapping), std::move(contact), 1000, true});
+  }
+  bool end() override {
+    ++ended;
+    living = living && !ends;
+    return ends;
+  }
+  bool bury() override { return !living && std::exchange(unburied, false); }
+
+  transport::AgentPage& page() { return page_in(mapping_); }
+
+  bool living = true, answers = false, ends = true, unburied = true;
+  Code answer = Code::ok;
+  std::function<void()> when_asked;
+  int asked = 0, ended = 0;
+
+ private:
+  transport::Mapping mapping_;
+  PageView view_;
+};
+
+// A process whose time passes only in pauses.
+class Opener final : public Process {
+ public:
+  explicit Opener(std::shared_ptr<OtherAgent> other) : others_{std::move(other)} {}
+
+  const Settings& settings() const override { return settings_; }
+  Session* session(bool, Reason&) override { return nullptr; }
+  bool agent_has_gone() override { return false; }
+  Session* successor(Reason&) override { return nullptr; }
+  OtherAgents::List other_agents() override { return others_; }
+  void add(Leaver*) override {}
+  void remove(Leaver*) override {}
+  std::uint64_t now_ns() const override { return now_ns_; }
+  std::uint32_t processors() const override { return 1; }
+  Result<std::uint64_t> size_of(const std::string&) override { return Code::unsupported; }
+  Status datasync(const Fd&) override { return Code::unsupported; }
+  Result<FileIdentity> identify(const Fd&) override { return Code::unsupported; }
+  Result<FileIdentity> identify(const std::string&) override { return Code::unsupported; }
+  void look_again(const std::string&) override {}
+  void pause(std::uint32_t for_ms) override { now_ns_ += for_ms * ms; }
+  bool read_start(const Fd&, void*, std::size_t) override { return false; }
+  bool recover(const std::string&, const std::string&) override { return false; }
+  void say(const std::string& line) override { said.push_back(line); }
+
+  std::vector<std::string> said;
+
+ private:
+  const Settings settings_;
+  const OtherAgents::List others_;
+  std::uint64_t now_ns_ = 0;
+};
+
+class OneWriter : public ::testing::Test {
+ protected:
+  OneWriter() : process(other) { put_file(other->page(), number); }
+  bool settle() { return settle_other_agents(process, process.other_agents(), "/data", {number, lasting}); }
+
+  const std::shared_ptr<Scripted> other = std::make_shared<Scripted>();
+  Opener process;
+};
+
+TEST_F(OneWriter, AnAgentWithoutTheFileIsNotAsked) {
+  put_file(other->page(), number + 1);
+  EXPECT_TRUE(settle());
+  EXPECT_EQ(other->asked, 0);
+  EXPECT_TRUE(process.said.empty());
+}
+
+TEST_F(OneWriter, AnAgentThatAnswersHasWrittenItsBytes) {
+  other->answers = true;
+  EXPECT_TRUE(settle());
+  EXPECT_EQ(other->asked, 1);
+  EXPECT_EQ(other->ended, 0);
+  EXPECT_TRUE(process.said.empty());
+}
+
+TEST_F(OneWriter, AFileThatWasMountedAnewIsFound) {
+  put_file(other->page(), number + 1);
+  other->page().files[0].lasting.store(lasting);
+  other->answers = true;
+  EXPECT_TRUE(settle());
+  EXPECT_EQ(other->asked, 1);
+}
+
+TEST_F(OneWriter, AnErrorOfItsBytesIsTold) {
+  other->answers = true;
+  other->answer = Code::no_space;
+  EXPECT_TRUE(settle());
+  EXPECT_EQ(other->ended, 0);
+  ASSERT_EQ(process.said.size(), 1u);
+  EXPECT_NE(process.said[0].find("could not write all bytes of its job"), std::string::npos);
+}
+
+TEST_F(OneWriter, ASilentAgentIsEndedAfterTheTimeoutAndTheLossIsTold) {
+  EXPECT_TRUE(settle());
+  EXPECT_GE(process.now_ns(), process.settings().timeout_ms * ms);
+  EXPECT_EQ(other->ended, 1);
+  ASSERT_EQ(process.said.size(), 1u);
+  EXPECT_NE(process.said[0].find("/data: process 4711"), std::string::npos);
+  EXPECT_NE(process.said[0].find("may be lost"), std::string::npos);
+}
+
+TEST_F(OneWriter, BytesInAJournalAreNotCalledLost) {
+  put_file(other->page(), number, 1);
+  EXPECT_TRUE(settle());
+  ASSERT_EQ(process.said.size(), 1u);
+  EXPECT_NE(process.said[0].find("are in a journal"), std::string::npos);
+}
+
+TEST_F(OneWriter, AnAgentThatMakesProgressIsNotEnded) {
+  const std::uint64_t pauses = 3 * process.settings().timeout_ms / 10;
+  other->when_asked = [this, pauses] {
+    other->page().progress.fetch_add(1);
+    if (static_cast<std::uint64_t>(other->asked) == pauses) put_file(other->page(), 0);
+  };
+  EXPECT_TRUE(settle());
+  EXPECT_EQ(other->ended, 0);
+  EXPECT_GT(process.now_ns(), 2 * process.settings().timeout_ms * ms);
+  EXPECT_TRUE(process.said.empty());
+}
+
+TEST_F(OneWriter, TheOpenFailsIfTheAgentStays) {
+  other->ends = false;
+  EXPECT_FALSE(settle());
+  ASSERT_EQ(process.said.size(), 1u);
+  EXPECT_NE(process.said[0].find("cannot be ended"), std::string::npos);
+}
+
+TEST_F(OneWriter, OneProcessTellsOfADeadAgent) {
+  other->living = false;
+  EXPECT_TRUE(settle());
+  EXPECT_TRUE(settle());
+  EXPECT_EQ(other->ended, 0);
+  ASSERT_EQ(process.said.size(), 1u);
+  EXPECT_NE(process.said[0].find("has died"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace millrace::client

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/open/attendance.hpp"
+
+#include <cstdlib>
+#include <string>
+
+#include "base/checksum.hpp"
+#include "base/fd.hpp"
+#include "client/open/own_process.hpp"
+#include "client/start/job.hpp"
+#include "client/start/start.hpp"
+#include "transport/frame.hpp"
+#include "transport/socket.hpp"
+
+namespace millrace::client {
+
+namespace {
+
+std::string name_of(int rank) {
+  static const std::string world = [] {
+    const std::string key = world_key(process_settings());
+    return transport::agent_name(checksum(key.data(), key.size())) + "-rank-";
+  }();
+  return world + std::to_string(rank);
+}
+
+int from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? std::atoi(value) : 0;
+}
+
+}  // namespace
+
+void attend() {
+  static const Fd held = [] {
+    const int rank = launcher_rank();
+    Result<Fd> name = rank < 0 ? Result<Fd>(Code::not_found) : transport::hold_name(name_of(rank));
+    return name ? *std::move(name) : Fd();
+  }();
+}
+
+bool world_is_here(int ranks) {
+  if (launcher_rank() < 0) return false;
+  if (const NodePlace place = place_on_node(); place.count > 0) return place.count == ranks;
+  return from_environment("SLURM_STEP_NUM_NODES") == 1 && from_environment("SLURM_STEP_NUM_TASKS") == ranks;
+}
+
+bool attends(int rank) { return transport::is_held(name_of(rank)); }
+
+std::uint64_t agent_number() {
+  static const std::string name = agent_name(process_settings());
+  return checksum(name.data(), name.size());
+}
+
+std::uint32_t channel_version() { return transport::protocol_version; }
+
+}  // namespace millrace::client

@@ -1,0 +1,327 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/open/own_process.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "base/local.hpp"
+#include "client/costs/cost_record.hpp"
+#include "client/file/process.hpp"
+#include "client/file/refresh.hpp"
+#include "client/session/trace.hpp"
+#include "client/start/job.hpp"
+#include "client/start/log.hpp"
+#include "client/start/start.hpp"
+#include "io/posix/identity.hpp"
+#include "io/posix/owned.hpp"
+#include "transport/presence.hpp"
+#include "transport/socket.hpp"
+
+namespace millrace::client {
+
+namespace {
+
+// This process, with the settings of its environment.
+class OwnProcess final : public Process {
+ public:
+  explicit OwnProcess(Settings settings)
+      : settings_(std::move(settings)),
+        costs_(settings_),
+        agent_(agent_name(settings_)),
+        others_(settings_, agent_name(settings_)) {}
+
+  const Settings& settings() const override { return settings_; }
+  Session* session(bool may_start, Reason& why) override;
+  bool agent_has_gone() override;
+  Session* successor(Reason& why) override;
+  OtherAgents::List other_agents() override { return is_child() ? OtherAgents::List() : others_.look(*this); }
+  void add(Leaver* leaver) override;
+  void remove(Leaver* leaver) override;
+  std::uint64_t now_ns() const override { return transport::now_ns(); }
+  std::uint32_t processors() const override {
+    static const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? static_cast<std::uint32_t>(online) : 1;
+  }
+  Result<std::uint64_t> size_of(const std::string& path) override;
+  Status datasync(const Fd& file) override;
+  Result<FileIdentity> identify(const Fd& file) override { return io::identify(file, false); }
+  Result<FileIdentity> identify(const std::string& path) override { return io::identify(path); }
+  Result<FileIdentity> mark(const Fd& file) override { return io::identify(file, true); }
+  void look_again(const std::string& path) override { refresh(path); }
+  void pause(std::uint32_t for_ms) override { pause_ms(for_ms); }
+  bool read_start(const Fd& journal, void* into, std::size_t size) override {
+    return io::read_start(journal, into, size);
+  }
+  bool recover(const std::string& directory, const std::string& path) override {
+    return run_recovery(settings_, directory, path);
+  }
+  void say(const std::string& line) override { log(line); }
+
+  void serialize() { serialized_.store(true); }
+  bool reserve();
+  void leave(bool at_exit);
+  CostBook& costs() { return costs_; }
+
+ private:
+  static void in_child();
+  bool hold_places();
+
+  const Settings settings_;
+  CostBook costs_;
+  std::mutex mutex_;
+  transport::Lookout agent_;
+  OtherAgents others_;
+  std::unique_ptr<Session> session_;
+  std::atomic<Session*> ready_{nullptr};
+  Reason unable_ = Reason::none;
+  std::atomic<std::uint64_t> look_at_ns_{0};  // the time of the next look for an agent
+  std::atomic<bool> silent_{false};           // at the last look, an agent did not answer
+  std::vector<std::unique_ptr<Session>> successors_;
+  std::atomic<Session*> successor_{nullptr};  // the last of successors_
+  std::atomic<std::uint64_t> look_for_successor_ns_{0};
+  std::array<Fd, 4> reserved_;  // places for the descriptors of a session: socket, ring, page, eventfd
+  std::mutex files_mutex_;
+  std::vector<Leaver*> files_;
+  std::atomic<bool> serialized_{false};
+  bool left_ = false;
+};
+
+// Lives as long as the process, because exit handlers of the program may still write.
+OwnProcess& process() {
+  static OwnProcess& one = []() -> OwnProcess& {
+    (void)stderr_is_open();
+    std::vector<std::string> messages;
+    auto* made = new OwnProcess(from_environment(environ, messages));
+    for (const std::string& message : messages) log(message, false);
+    return *made;
+  }();
+  return one;
+}
+
+Reason reason_for(Status status) {
+  switch (status.code()) {
+    case Code::not_found:
+      return Reason::agent_not_found;
+    case Code::access:
+      return Reason::agent_not_runnable;
+    case Code::unsupported:
+      return Reason::agent_of_other_version;
+    case Code::timeout:
+      return Reason::agent_silent;
+    case Code::refused:
+      return Reason::agent_is_another;
+    default:
+      return Reason::agent_cannot_start;
+  }
+}
+
+void OwnProcess::in_child() {
+  process().set_child();
+  if (Session* session = process().ready_.load()) session->abandon_in_child();
+  if (Session* session = process().successor_.load()) session->abandon_in_child();
+}
+
+// If this rank could not start an agent, another rank may have started one since. This rank then joins it.
+Session* OwnProcess::session(bool may_start, Reason& why) {
+  if (Session* session = ready_.load(std::memory_order_acquire)) return session;
+  if (!may_start && now_ns() < look_at_ns_.load(std::memory_order_relaxed)) {
+    if (silent_.load(std::memory_order_relaxed)) why = Reason::agent_silent;
+    return nullptr;
+  }
+  const std::lock_guard lock(mutex_);
+  if (Session* session = ready_.load()) return session;
+  if (left_) why = Reason::finalized;
+  if (left_) return nullptr;
+  silent_.store(false, std::memory_order_relaxed);
+  const bool starts = may_start && unable_ == Reason::none;
+  const std::uint64_t begin_ns = now_ns();
+  if (!starts && !agent_.anybody_listens()) {
+    // The time counts from before the look. An agent that starts later serves no rank before this rank looks
+    // again (transport::grace_ns).
+    look_at_ns_.store(begin_ns + transport::look_again_ns, std::memory_order_relaxed);
+    why = may_start ? unable_ : Reason::none;
+    return nullptr;
+  }
+  const TraceSpan span("connect");
+  agent_.rest();
+  const bool reserved = reserved_.front().valid();
+  for (Fd& one : reserved_) one.reset();
+  std::string detail;
+  Result<std::unique_ptr<Session>> session = connect_session(settings_, starts, serialized_.load(), detail);
+  if (!session) {
+    look_at_ns_.store(begin_ns + transport::look_again_ns, std::memory_order_relaxed);
+    if (reserved) (void)hold_places();
+    const bool none = !starts && session.status().code() == Code::not_found;
+    if (none) why = may_start ? unable_ : Reason::none;
+    if (none) return nullptr;
+    why = reason_for(session.status());
+    if (why == Reason::agent_silent) {  // it has taken all the time of this look
+      silent_.store(true, std::memory_order_relaxed);
+      look_at_ns_.store(now_ns() + transport::look_again_ns, std::memory_order_relaxed);
+      if (!may_start) return nullptr;
+    }
+    if (starts) unable_ = why;
+    say("files are written by the MPI library alone: " +
+        (detail.empty() ? std::string(text_of(why).text) : detail));
+    return nullptr;
+  }
+  session_ = *std::move(session);
+  ::pthread_atfork(nullptr, nullptr, &in_child);
+  std::atexit([] { process().leave(true); });
+  trace_begin(settings_.trace_directory);
+  ready_.store(session_.get(), std::memory_order_release);
+  return session_.get();
+}
+
+bool OwnProcess::hold_places() {
+  for (Fd& one : reserved_) {
+    if (!one.valid()) one = Fd(::open("/dev/null", O_PATH | O_CLOEXEC));
+    if (!one.valid()) return false;
+  }
+  return true;
+}
+
+// Reserves the descriptors of a later session.
+bool OwnProcess::reserve() {
+  if (ready_.load(std::memory_order_acquire) != nullptr) return true;
+  const std::lock_guard lock(mutex_);
+  if (ready_.load() != nullptr || hold_places()) return true;
+  for (Fd& one : reserved_) one.reset();  // the program may need them
+  return false;
+}
+
+bool OwnProcess::agent_has_gone() {
+  Session* session = ready_.load(std::memory_order_acquire);
+  return session != nullptr && session->gone();
+}
+
+// The time of the next look counts from before this look. An agent that starts later serves no rank before
+// this rank looks again (transport::grace_ns).
+Session* OwnProcess::successor(Reason& why) {
+  Session* const first = ready_.load(std::memory_order_acquire);
+  if (first == nullptr) return nullptr;
+  if (now_ns() < look_for_successor_ns_.load(std::memory_order_relaxed))
+    return successor_.load(std::memory_order_acquire);
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t begin_ns = now_ns();
+  Session* const known = successor_.load();
+  const bool gone = (known != nullptr ? known : first)->gone();
+  if (gone && !left_ && agent_.anybody_listens()) {
+    std::string detail;
+    Result<std::unique_ptr<Session>> session = connect_session(settings_, false, serialized_.load(), detail);
+    if (session.status().code() == Code::timeout) why = Reason::agent_silent;
+    if (session) {
+      successors_.push_back(*std::move(session));
+      successor_.store(successors_.back().get(), std::memory_order_release);
+    }
+  }
+  look_for_successor_ns_.store(begin_ns + transport::look_again_ns, std::memory_order_relaxed);
+  return successor_.load();
+}
+
+void OwnProcess::add(Leaver* leaver) {
+  const std::lock_guard lock(files_mutex_);
+  files_.push_back(leaver);
+}
+
+void OwnProcess::remove(Leaver* leaver) {
+  const std::lock_guard lock(files_mutex_);
+  std::erase(files_, leaver);
+}
+
+Result<std::uint64_t> OwnProcess::size_of(const std::string& path) {
+  struct stat about {};
+  if (::stat(path.c_str(), &about) != 0) return Status::from_errno(errno);
+  return static_cast<std::uint64_t>(about.st_size);
+}
+
+Status OwnProcess::datasync(const Fd& file) {
+  return ::fdatasync(file.get()) == 0 ? Status() : Status::from_errno(errno);
+}
+
+void OwnProcess::leave(bool at_exit) {
+  if (is_child()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (left_) return;
+    left_ = true;
+  }
+  std::vector<Leaver*> files;
+  {
+    const std::lock_guard lock(files_mutex_);
+    files = files_;
+  }
+  for (Leaver* file : files) file->leave(at_exit);
+  costs_.store();
+  // An agent that was killed could not remove its presence.
+  if (Session* session = ready_.load(); session != nullptr && session->gone())
+    transport::bury_dead(local_directory(settings_));
+  if (Session* session = ready_.load()) session->leave();
+  if (Session* session = successor_.load()) session->leave();
+  trace_end(launcher_rank());
+}
+
+// Returns an address of this node for other nodes, from the first requested interface that has one.
+Result<transport::TcpAddress> own_address() {
+  std::vector<std::string> interfaces = process_settings().interfaces;
+  if (interfaces.empty()) interfaces.emplace_back();  // any interface that is up
+  for (const std::string& interface : interfaces) {
+    const Result<std::vector<transport::TcpAddress>> found = transport::local_addresses(interface);
+    if (found && !found->empty()) return found->front();
+  }
+  return Code::not_found;
+}
+
+}  // namespace
+
+Process& own_process() { return process(); }
+CostBook& cost_book() { return process().costs(); }
+
+const Settings& process_settings() { return process().settings(); }
+
+void prepare_start() {
+  const NodePlace place = place_on_node();
+  if (place.count > 0 && place.number + 1 == place.count && process_settings().enabled)
+    read_agent_ahead(process_settings());
+}
+
+Result<transport::TcpAddress> meet() {
+  Reason why = Reason::none;
+  Session* session = process().session(true, why);
+  if (session == nullptr) return Code::lost_agent;
+  Result<transport::TcpAddress> own = own_address();
+  if (!own) {
+    log("no network interface for other nodes was found: the MPI library alone writes files that several "
+        "nodes open; name an interface in MILLRACE_INTERFACES");
+    return own;
+  }
+  const Result<std::uint16_t> port = session->meet();
+  if (!port) return port.status();
+  own->port = *port;
+  return own;
+}
+
+transport::TcpAddress met() {
+  const Session* session = process().joined();
+  const bool known = session != nullptr && !session->lost() && session->met() != 0;
+  const Result<transport::TcpAddress> address = known ? meet() : Code::not_found;
+  return address ? *address : transport::TcpAddress{};
+}
+
+bool reserve_descriptors() { return process().reserve(); }
+
+void calls_are_serialized() { process().serialize(); }
+
+void finalize() { process().leave(false); }
+
+}  // namespace millrace::client

@@ -1,0 +1,329 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/start/start.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <vector>
+
+#include "base/local.hpp"
+#include "client/start/job.hpp"
+#include "client/start/socket_contact.hpp"
+#include "transport/socket.hpp"
+
+namespace millrace::client {
+
+namespace {
+
+constexpr std::uint64_t start_bound_ms = 10'000;
+constexpr int most_starts = 3;
+
+// The environment without LD_PRELOAD, so that nothing is preloaded into the agent.
+std::vector<char*> agent_environment() {
+  std::vector<char*> kept;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (std::strncmp(*entry, "LD_PRELOAD=", 11) != 0) kept.push_back(*entry);
+  }
+  kept.push_back(nullptr);
+  return kept;
+}
+
+// Owns the arguments of posix_spawn.
+struct Spawn {
+  posix_spawn_file_actions_t files;
+  posix_spawnattr_t attributes;
+  // `handed`: the descriptor that the program gets as number transport::handed_listener. `tells`: its output
+  // goes to this process's stderr.
+  explicit Spawn(int handed, bool tells) {
+    ::posix_spawn_file_actions_init(&files);
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDWR, 0);
+    const bool has_stderr = tells && ::fcntl(STDERR_FILENO, F_GETFD) >= 0;
+    if (!has_stderr) ::posix_spawn_file_actions_adddup2(&files, 0, STDERR_FILENO);
+    ::posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+    if (handed >= 0) ::posix_spawn_file_actions_adddup2(&files, handed, transport::handed_listener);
+    sigset_t none, all;
+    ::sigemptyset(&none);
+    ::sigfillset(&all);
+    ::posix_spawnattr_setsigmask(&attributes, &none);
+    ::posix_spawnattr_setsigdefault(&attributes, &all);
+    ::posix_spawnattr_setflags(
+        &attributes, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID));
+  }
+  ~Spawn() {
+    ::posix_spawn_file_actions_destroy(&files);
+    ::posix_spawnattr_destroy(&attributes);
+  }
+  Spawn(const Spawn&) = delete;
+  Spawn& operator=(const Spawn&) = delete;
+};
+
+// Starts one of Millrace's programs. posix_spawn shares memory with the child until exec: no atfork or exit
+// handler of the program runs, and a large program costs no copy of its page tables.
+Result<pid_t> spawn(std::string path, std::vector<std::string> words, int handed, bool tells = false) {
+  std::vector<char*> arguments{path.data()};
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  std::vector<char*> environment = agent_environment();
+  const Spawn how(handed, tells);
+  pid_t child = -1;
+  const int failed =
+      ::posix_spawn(&child, path.c_str(), &how.files, &how.attributes, arguments.data(), environment.data());
+  if (failed != 0) return Status::from_errno(failed);
+  return child;
+}
+
+// Waits for the end of a child, and returns its exit status. Code::io: a signal ended the child.
+// Code::timeout: the child still runs.
+Result<int> wait_for(pid_t child, std::uint64_t bound_ms) {
+  const std::uint64_t begin_ns = transport::now_ns();
+  for (;;) {
+    int exit_status = 0;
+    const pid_t done = ::waitpid(child, &exit_status, WNOHANG);
+    if (done == child && !WIFEXITED(exit_status)) return Code::io;
+    if (done == child) return WEXITSTATUS(exit_status);
+    if (done < 0 && errno == ECHILD)
+      return 0;  // the program reaps all children: the next connect shows the result
+    if (transport::now_ns() - begin_ns > bound_ms * 1'000'000) return Code::timeout;
+    pause_ms(1);
+  }
+}
+
+// The agent's exit status is an errno.
+const char* words_of(int status) {
+  return status == ENOMEM   ? " (the system gives it no memory)"
+         : status == EAGAIN ? " (too many processes)"
+                            : "";
+}
+
+// Starts the job's agent, at most `most_starts` times. The socket for ranks listens before the agent runs.
+// Its name is a lock: only the rank that takes the name starts the agent, and no stranger can take the name
+// afterwards.
+class Starter {
+ public:
+  Starter(const Settings& settings, std::string name, std::uint64_t bound_ms)
+      : program_(agent_program(settings)), name_(std::move(name)), bound_ms_(bound_ms) {}
+
+  // Call it if no process listens at the name. Ok: try to connect again. Otherwise `why` may say more than
+  // the status.
+  Status start(std::string& why) {
+    const Result<Fd> listener = transport::listen_at(name_);
+    if (!listener) return wait_for_other(listener.status(), why);
+    first_taken_ns_ = 0;
+    if (starts_++ == most_starts) {
+      why = program_ + last_ + ", " + std::to_string(most_starts) +
+            " times, and no agent listens: set MILLRACE_AGENT to the path of millraced";
+      return Code::refused;
+    }
+    const Result<pid_t> child = spawn_patiently(listener->get());
+    if (!child) {
+      if (child.status().error() == EAGAIN)
+        why =
+            "no process can be started for the agent: the limit of processes (ulimit -u, or pids.max of the "
+            "control group) is reached";
+      return child.status();
+    }
+    const Result<int> ended = wait_for(*child, bound_ms_);
+    last_ =
+        ended ? " ended with status " + std::to_string(*ended) + words_of(*ended) : " was ended by a signal";
+    if (ended || ended.status().code() != Code::timeout) return {};
+    ::kill(*child, SIGKILL);
+    ::waitpid(*child, nullptr, 0);
+    why = program_ + " did not go to the background within " + std::to_string(bound_ms_) +
+          " ms: check that it is millraced, and that the node is not overloaded";
+    return Code::timeout;
+  }
+
+ private:
+  // Another rank may have the name already, and may be about to listen.
+  Status wait_for_other(Status status, std::string& why) {
+    if (status.error() != EADDRINUSE) return status;
+    const std::uint64_t now_ns = transport::now_ns();
+    if (first_taken_ns_ == 0) first_taken_ns_ = now_ns;
+    pause_ms(1);
+    if (now_ns - first_taken_ns_ < bound_ms_ * 1'000'000 / 4) return {};
+    why = "another process has the name of this job's agent, " + name_ +
+          ", and does not listen: end it, or set MILLRACE_JOB to another name";
+    return Code::refused;
+  }
+
+  // The limit of processes may hold for a moment only, while others end.
+  Result<pid_t> spawn_patiently(int listener) const {
+    const std::uint64_t begin_ns = transport::now_ns();
+    for (;;) {
+      Result<pid_t> child = spawn(program_, {name_, "handed"}, listener);
+      if (child || child.status().error() != EAGAIN) return child;
+      if (transport::now_ns() - begin_ns > bound_ms_ * 1'000'000) return child;
+      pause_ms(20);
+    }
+  }
+
+  const std::string program_, name_;
+  const std::uint64_t bound_ms_;
+  int starts_ = 0;
+  std::string last_;  // how the last program ended
+  std::uint64_t first_taken_ns_ = 0;
+};
+
+// A contact with an agent of another job. The caller tells the user if the agent dies.
+class SilentContact final : public SocketContact {
+ public:
+  using SocketContact::SocketContact;
+  void say(const std::string&) override {}
+  void clear_away() override {}
+};
+
+// How a process greets an agent.
+struct Greeting {
+  std::uint64_t job_hash;
+  std::uint64_t ring_bytes;
+  bool serialized;
+  std::uint64_t bound_ms;
+  bool asks;  // only
+};
+
+// Greets the agent at the other end. Code::lost_agent: the agent was just leaving.
+Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, const Greeting& how,
+                                       std::string& why) {
+  if (!transport::same_user(socket.get())) {
+    why = "another user's process has the name of this job's agent: set MILLRACE_JOB to another name";
+    return Code::access;
+  }
+  Result<transport::Producer> producer = transport::Producer::create(how.ring_bytes);
+  if (!producer) return producer.status();
+  transport::Hello hello{transport::protocol_version,
+                         static_cast<std::uint32_t>(::getpid()),
+                         how.job_hash,
+                         how.ring_bytes,
+                         {},
+                         {}};
+  if (!how.asks) hello.own = processors_of(0), hello.job = processors_of_job();
+  if (!transport::send(socket.get(), hello, {producer->memory()}).ok()) return Code::lost_agent;
+  if (!transport::wait_readable(socket.get(), static_cast<std::uint32_t>(how.bound_ms))) return Code::timeout;
+  transport::Welcome welcome{};
+  Result<transport::Received> received = transport::receive_message(socket.get(), &welcome, sizeof welcome);
+  if (!received || received->size == 0) return Code::lost_agent;
+  if (received->size != sizeof welcome || welcome.version != transport::protocol_version)
+    return Code::unsupported;
+  if (!welcome.status.ok()) return welcome.status;
+  Fd& page = received->descriptors[0];
+  if (!transport::is_sealed_memory(page.get(), sizeof(transport::AgentPage))) return Code::unsupported;
+  Result<transport::Mapping> mapping = transport::map(page.get(), sizeof(transport::AgentPage));
+  if (!mapping) return mapping.status();
+  Fd& wake = received->descriptors[1];
+  std::unique_ptr<SocketContact> contact =
+      how.asks
+          ? std::make_unique<SilentContact>(std::move(socket), std::move(wake), local_directory(settings))
+          : std::make_unique<SocketContact>(std::move(socket), std::move(wake), local_directory(settings));
+  SessionParts parts{*std::move(producer), *std::move(mapping), std::move(contact),
+                     settings.timeout_ms,  how.serialized,      local_directory(settings)};
+  parts.storage_timeout_ms = settings.storage_timeout_ms;
+  return std::make_unique<Session>(std::move(parts));
+}
+
+// The key is computed once, because a rank that looks for an agent at every close should not read /proc each
+// time.
+std::uint64_t job_hash(const Settings& settings) {
+  static const std::string key = job_key(settings);
+  return checksum(key.data(), key.size());
+}
+
+}  // namespace
+
+std::string agent_program(const Settings& settings) {
+  if (!settings.agent_program.empty()) return settings.agent_program;
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(&connect_session), &info) == 0 || info.dli_fname == nullptr)
+    return "millraced";
+  const std::string library = info.dli_fname;
+  const std::size_t slash = library.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : library.substr(0, slash);
+  // The library lies in lib/, lib/millrace/ or lib/<architecture>/. Tests have all programs in one folder.
+  for (const char* place :
+       {"/millraced", "/../bin/millraced", "/../../bin/millraced", "/../../../bin/millraced"}) {
+    if (::access((folder + place).c_str(), X_OK) == 0) return folder + place;
+  }
+  return folder + "/../bin/millraced";
+}
+
+void pause_ms(std::uint32_t for_ms) {
+  const timespec pause{for_ms / 1000, for_ms % 1000 * 1'000'000L};
+  ::nanosleep(&pause, nullptr);
+}
+
+bool run_recovery(const Settings& settings, const std::string& directory, const std::string& path) {
+  // The file itself: its name may be new, or may change. A close of this descriptor drops no record locks.
+  const Fd target(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!target.valid()) return true;
+  const std::string handed = "/proc/self/fd/" + std::to_string(transport::handed_listener);
+  const std::string agent = agent_program(settings);
+  const std::size_t slash = agent.rfind('/');
+  const std::string folder = slash == std::string::npos ? "" : agent.substr(0, slash + 1);
+  const Result<pid_t> child =
+      spawn(folder + "millrace-recover", {"--dir", directory, "--target", handed}, target.get(), true);
+  if (!child) return false;
+  const Result<int> left = wait_for(*child, start_bound_ms);
+  return left.ok() || left.status().code() == Code::timeout;
+}
+
+std::string agent_name(const Settings& settings) { return transport::agent_name(job_hash(settings)); }
+
+void read_agent_ahead(const Settings& settings) {
+  const Fd program(::open(agent_program(settings).c_str(), O_RDONLY | O_CLOEXEC));
+  if (program.valid()) (void)::posix_fadvise(program.get(), 0, 0, POSIX_FADV_WILLNEED);
+}
+
+Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start, bool serialized,
+                                                 std::string& why) {
+  const std::uint64_t hash = job_hash(settings);
+  const std::string name = transport::agent_name(hash);
+  const std::uint64_t bound_ms = std::min(start_bound_ms, settings.timeout_ms);
+  Starter starter(settings, name, bound_ms);
+  const std::uint64_t begin_ns = transport::now_ns();
+  std::uint32_t wait_ms = 1;
+  while (transport::now_ns() - begin_ns < bound_ms * 1'000'000) {
+    Result<Fd> socket = transport::connect_to(name, settings.timeout_ms);
+    if (socket) {
+      Result<std::unique_ptr<Session>> session =
+          greet(*std::move(socket), settings,
+                {hash, settings.channel_bytes, serialized, settings.timeout_ms, false}, why);
+      if (session || session.status().code() != Code::lost_agent) return session;
+    } else if (socket.status().error() == EAGAIN) {
+      why =
+          "the process with the name of this job's agent takes no connection: end it, or set MILLRACE_JOB to "
+          "another name";
+      return Code::timeout;
+    } else if (socket.status().error() != ECONNREFUSED) {
+      return socket.status();
+    } else if (!may_start) {
+      return Code::not_found;
+    } else if (const Status started = starter.start(why); !started.ok()) {
+      return started;
+    } else {
+      continue;
+    }
+    pause_ms(wait_ms);
+    wait_ms = wait_ms < 8 ? 2 * wait_ms : wait_ms;
+  }
+  return Code::timeout;
+}
+
+Result<std::unique_ptr<Session>> question_session(const Settings& settings, const std::string& name) {
+  const std::uint64_t bound_ms = std::min(start_bound_ms, settings.timeout_ms);
+  Result<Fd> socket = transport::connect_to(name, bound_ms);
+  if (!socket) return socket.status();
+  std::string why;
+  return greet(*std::move(socket), settings, {0, transport::min_ring_bytes, false, bound_ms, true}, why);
+}
+
+}  // namespace millrace::client
