@@ -21,9 +21,10 @@ def program(job, path, *words: str) -> list[object]:
     return [BUILD / "bin/tests" / f"victim_{job.mpi}", path, f"piece={PIECE}", f"pieces={PIECES}", *words]
 
 
-def start_mixed(job, path, missing: int, env: list[str]) -> None:
-    """One of two ranks has no preload."""
-    parts = [["env", *env, *(["-u", "LD_PRELOAD"] if rank == missing else []), *program(job, path)] for rank in (0, 1)]
+def start_mixed(job, path, missing: int, env: list[str], first: str = "") -> None:
+    """One of two ranks has no preload. The other one preloads `first` before Millrace."""
+    preload = ["-u", "LD_PRELOAD"], [f"LD_PRELOAD={first}:{job.environment(True, {})['LD_PRELOAD']}"] if first else []
+    parts = [["env", *env, *preload[rank != missing], *program(job, path)] for rank in (0, 1)]
     job.start(*parts[0], ":", "-n", "1", *parts[1], ranks=1, strategy="sort")
 
 
@@ -65,8 +66,8 @@ def test_a_rank_that_comes_after_the_bound_takes_part(job, tmp_path, env):
 
 
 @pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="waits longer than a bound: a long test")
-@pytest.mark.parametrize("missing", [0, 1])
-def test_a_job_with_a_rank_that_nobody_sees_ends_with_a_line_after_the_bound(job, tmp_path, missing):
-    start_mixed(job, tmp_path / "data", missing, UNTOLD)
+@pytest.mark.parametrize(("missing", "first"), [(0, ""), (1, ""), (1, "libslow_pauses.so")])
+def test_a_job_with_a_rank_that_nobody_sees_ends_with_a_line_after_the_bound(job, tmp_path, missing, first):
+    start_mixed(job, tmp_path / "data", missing, UNTOLD, f"{BUILD}/bin/tests/{first}" if first else "")
     assert job.wait(4 * BOUND_S) != 0
     assert "some ranks have not answered Millrace for 60 s" in job.err, job.err
