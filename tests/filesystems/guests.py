@@ -172,13 +172,10 @@ class Guests:
         settings = {"capture_output": True, "text": True, "check": True, "stdin": subprocess.DEVNULL, "timeout": 300}
         return subprocess.run([str(word) for word in words], **settings | more)
 
-    def mount(self, options: str, dirty_s: int = 30) -> None:
-        """Both clients mount the export at /nfs. Their kernels write back pages that have been dirty for this long."""
-        command = "cd /; umount -f -l /nfs 2>/dev/null"
-        command += f"; sysctl -q -w vm.dirty_expire_centisecs={dirty_s * 100}"
-        command += f" vm.dirty_writeback_centisecs={min(dirty_s, 5) * 100}"  # how often it looks
+    def mount(self, options: str) -> None:
+        """Both clients mount the export at /nfs."""
         for name in ("a", "b"):
-            self.on(name, f"{command} && mount -t nfs -o {options} 10.77.0.10:/export/d /nfs")
+            self.on(name, f"cd /; umount -f -l /nfs 2>/dev/null; mount -t nfs -o {options} 10.77.0.10:/export/d /nfs")
 
     def differential(self, mpi: str, nodes: str, first: int, cases: int, chunk: int) -> str:
         """What tests/mpi/differential says of these seeds, with its files on the mount and two ranks on each node."""

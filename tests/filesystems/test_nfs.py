@@ -110,9 +110,7 @@ def test_agents_write_the_files_of_one_node(up: guests.Guests, mount: str, mpi: 
 )
 def test_random_programs_write_and_see_the_same(up: guests.Guests, mount: str, nodes: str, mpi: str) -> None:
     """On one node the agents write, on two nodes the MPI library does."""
-    # Open MPI unlocks a file when the first of two writes has ended. This waits until the kernel writes back the
-    # second one's pages: 30 to 35 s by default, once for each rank of the pair (docs/reference/filesystems.md).
-    up.mount(mount, dirty_s=1 if "," in nodes else 30)
+    up.mount(mount)
     told = up.differential(mpi, nodes, 1 + 100 * MOUNTS.index(mount), cases=8, chunk=2)
     assert "8 cases, 0 differ" in told, told
 
