@@ -37,7 +37,6 @@ class Recovering final : public agent::Pace {
   std::uint64_t now_ns() const override { return world_.timeline.now_ns() + beyond_ns_; }
   void pause(std::uint32_t for_ms) override;
   void wait_for(io::Storage& storage) override;
-  std::uint64_t wall_ns() const override { return world_.disk.wall_ns() + beyond_ns_; }
   std::uint64_t boot() const override {
     return Pace::boot() + world_.disk.mounts() - 1 + world_.disk.boots(node_);
   }

@@ -4,7 +4,6 @@
 
 #include <sys/uio.h>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,6 +14,7 @@
 #include "base/fd.hpp"
 #include "base/file_identity.hpp"
 #include "base/result.hpp"
+#include "io/clock.hpp"
 
 // The interface between Millrace and the operating system's files.
 namespace millrace::io {
@@ -92,10 +92,7 @@ class Storage {
   // The same without a mark, and without a wait.
   virtual Result<FileIdentity> recognise(const Fd& file) { return identify(file, false); }
   // The clock of the times in FileState, for files of this machine.
-  virtual std::uint64_t wall_ns() const {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
-  }
+  virtual std::uint64_t wall_ns() const { return io::wall_ns(); }
   // True for a file of this machine: its close(2) waits for nothing and tells nothing.
   virtual bool is_local(const Fd&) { return false; }
 

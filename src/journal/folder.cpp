@@ -93,6 +93,16 @@ void show_progress(const Fd& log, Start& start) {
   (void)put_state(log, start, sector);
 }
 
+Status retire(const Fd& log, const std::string& path, bool durably) {
+  const Status removed = durably ? io::remove_durably(path) : io::remove_owned(path);
+  if (removed.ok() || removed.code() == Code::not_found) return {};
+  Start start{};
+  if (!io::read_start(log, &start, sizeof start)) return {};  // without a whole begin there is no record
+  StateSector sector = start.sector;
+  sector.state = State::done;
+  return put_state(log, start, sector, true);
+}
+
 std::uint64_t alive_ns(const StateSector& sector, const Result<FileState>& log) {
   return sector.alive_ns != 0 || !log ? sector.alive_ns : log->mtime_ns;
 }
@@ -144,7 +154,7 @@ Status save(const std::string& directory, Identity identity, std::span<const Rec
   }
   const Status written = io::write_durably(made->file, 0, bytes);
   if (!written.ok()) {
-    (void)io::remove_owned(made->path);
+    (void)retire(made->file, made->path, false);  // the caller has an error anyway
     return written;
   }
   const std::uint64_t end = bytes.size();

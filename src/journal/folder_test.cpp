@@ -148,5 +148,17 @@ TEST_F(Folder, ALogOfVersion3IsMarkedAsItsBuildUnderstandsIt) {
   EXPECT_TRUE((fs::status(path).permissions() & fs::perms::owner_exec) != fs::perms::none);
 }
 
+TEST_F(Folder, ALogWhoseNameStaysSaysThatItIsDone) {
+  save_one();
+  const Named log = std::move(logs().at(0));
+  const std::string aside = io::owned_folder(root) + "/aside.journal";
+  fs::rename(log.path, aside);
+  fs::create_directory(log.path);  // unlink(2) refuses folders
+  EXPECT_TRUE(retire(log.file, log.path, true).ok());
+  EXPECT_EQ(look_at(aside)->start.sector.state, State::done);
+  EXPECT_TRUE(retire(log.file, aside, true).ok());
+  EXPECT_FALSE(fs::exists(aside));
+}
+
 }  // namespace
 }  // namespace millrace::journal

@@ -62,7 +62,7 @@ void Log::sync() {
 }
 
 bool Log::set_state(State state) {
-  if (std::exchange(start_.sector.state, state) == state) return false;
+  if (start_.sector.state == State::done || std::exchange(start_.sector.state, state) == state) return false;
   put_state();
   return true;
 }

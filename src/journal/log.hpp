@@ -55,7 +55,7 @@ class Log {
   // crash can break.
   void sync();
 
-  // Other processes see the new state at once. True if it is another one.
+  // Other processes see the new state at once. True if it is another one. State::done is the last one.
   bool set_state(State state);
   void show_life(bool progress);
   // 0: the file's mtime is the last sign of life.

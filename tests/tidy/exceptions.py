@@ -48,10 +48,9 @@ SYSTEM_CALLS = {
 # Files that may drop the result of a call that changes a file. A line that nobody needs is an error.
 DROPPED_RESULTS = {
     "src/base/fd.hpp": "reset() and the destructor: a descriptor with writes that count is closed by close()",
-    "src/io/posix/owned.cpp": "a log that was removed: its folder may be gone",
     "src/journal/folder.cpp": "a mark on a log that nobody can recover",
     "src/journal/log.cpp": "the state in a log is a hint",
-    "src/agent/recovery/group.cpp": "a log without records, or one that repeats another's",
+    "src/agent/recovery/group.cpp": "a log without records; a sign of life of the recovery",
     "src/client/file/file.hpp": "withdraw(): no rank has written to the file",
     "src/client/file/opened_file.hpp": "the destructor: the front has closed the file",
 }

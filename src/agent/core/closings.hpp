@@ -23,14 +23,17 @@ class Closings {
  public:
   Closings(io::Storage& storage, std::uint32_t owner) : storage_(storage), owner_(owner) {}
 
-  void close(Fd file) {
+  // Returns an error that the file has to keep: if the storage cannot take the descriptor, nobody knows what
+  // its close would have told.
+  Status close(Fd file) {
     if (!local_) local_ = storage_.is_local(file);
-    if (*local_) return;  // the destructor closes it
+    if (*local_) return {};  // the destructor closes it
     const Result<io::Handle> handle = storage_.adopt(std::move(file), false);
-    if (!handle) return;
+    if (!handle) return handle.status();
     io::Request request{io::Op::close, *handle, 0, 0, {}, std::uint64_t{owner_} << 32 | next_, true};
     closing_.emplace(next_++, *handle);
     storage_.submit(std::move(request));
+    return {};
   }
   // A completion of the storage. Returns the error that the file has to keep.
   Status complete(const io::Completion& completion) {

@@ -51,6 +51,7 @@ struct Core::Impl {
   Result<FileSlot> add(Fd& target, const FileIdentity& identity, const transport::Register& registration,
                        Route route);
   Result<FileSlot> open(SenderId sender, Fd& target, const transport::Register& registration, Route route);
+  OpenFile* open_here(const Fd& target);
   template <class Ask>
   void ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered = true);
   void answer(const Reply& reply);

@@ -35,12 +35,26 @@ Result<FileSlot> Core::Impl::add(Fd& target, const FileIdentity& identity,
 Result<FileSlot> Core::open(SenderId sender, Fd target, const transport::Register& registration,
                             Route route) {
   const Result<FileSlot> slot = impl_->open(sender, target, registration, std::move(route));
-  if (slot) {
-    if (target.valid()) impl_->files.at(*slot)->closings->close(std::move(target));
+  if (!target.valid()) return slot;
+  // The close of a refused descriptor, too, may tell an error of bytes that the agent has written to the
+  // file.
+  if (OpenFile* const file = slot ? impl_->files.at(*slot) : impl_->open_here(target)) {
+    file->close(std::move(target));
   } else {
     io::let_go(impl_->shared.storage, std::move(target));
   }
   return slot;
+}
+
+// A file with the agent that may be that of the descriptor; nullptr: there is none.
+OpenFile* Core::Impl::open_here(const Fd& target) {
+  const Result<FileIdentity> identity = shared.storage.recognise(target);
+  OpenFile* found = nullptr;
+  files.each([&](OpenFile& file) {
+    const bool same = identity && same_file(file.identity, *identity) != Sameness::other;
+    if (same && !file.reads_only && !file.replaced) found = &file;
+  });
+  return found;
 }
 
 Result<FileSlot> Core::Impl::open(SenderId from, Fd& target, const transport::Register& registration,

@@ -3,7 +3,6 @@
 #include "agent/core/ledger.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "io/posix/descriptor.hpp"
@@ -25,8 +24,11 @@ Ledger::Ledger(io::Storage& storage, std::uint32_t& next_owner, std::string dire
 
 Ledger::~Ledger() {
   if (watched_) storage_.release(*watched_);
+  if (log_ != nullptr && !promised_) log_->set_state(journal::State::done);
   log_.reset();
-  if (file_.file.valid() && !promised_) (void)io::remove_owned(file_.path);  // the target has failed
+  // The target has failed, and its ranks have an error. If the disk of the journals refuses everything, the
+  // log stays.
+  if (file_.file.valid() && !promised_) (void)journal::retire(file_.file, file_.path, false);
 }
 
 void Ledger::submit(Act act, io::Request request) {
@@ -43,8 +45,7 @@ void Ledger::call(Act act, std::function<Status()> what) {
 }
 
 void Ledger::create() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  target_.created_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
+  target_.created_ns = io::wall_ns();
   log_ = std::make_unique<journal::Log>(storage_, next_owner_, target_);
   said_ = {};
   made_ = std::make_shared<io::Owned>();
@@ -76,21 +77,24 @@ void Ledger::secure_name() {
   call(Act::secure_name, [path = file_.path] { return io::sync_name(path); });
 }
 
-// The lock stays until the name has gone: others recover a log that nobody locks. If the name came back after
-// a crash, recovery would overwrite newer bytes.
+// The lock stays until the name has gone: others recover a log that nobody locks. If the name stayed, or came
+// back after a crash, recovery would overwrite newer bytes. So the log says first that it is done.
 void Ledger::remove() {
+  if (log_ != nullptr) log_->set_state(journal::State::done);
   if (!file_.file.valid()) return;
+  calls_.removes = file_.path;
   call(Act::remove,
        [path = file_.path, durably = promised_, locked = std::make_shared<Fd>(std::move(file_.file))] {
-         return durably ? io::remove_durably(path) : io::remove_owned(path);
+         return journal::retire(*locked, path, durably);
        });
 }
 
 void Ledger::fail(Status status) {
+  const bool unusable = status.code() == Code::access || status.code() == Code::unsupported;
   const std::string why = status.code() == Code::no_space ? "too little room"
-                          : status.code() == Code::access ? io::describe_foreign(directory_)
+                          : unusable                      ? io::describe_unusable(directory_, status)
                                                           : status.describe();
-  problem_ = "no ledger in " + directory_ + ": " + why;
+  problem_.text = "no ledger in " + directory_ + ": " + why;
 }
 
 void Ledger::append(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t stamp) {
@@ -113,9 +117,9 @@ void Ledger::sync() {
 bool Ledger::clear() {
   if (!quiet()) return false;
   if (log_ != nullptr) base_ += log_->records();
+  remove();
   log_.reset();
   appended_ = 0;
-  remove();
   promised_ = named_ = false;
   given_up_ |= std::exchange(failing_, false);
   return true;
@@ -189,11 +193,23 @@ void Ledger::complete(Act act, const io::Completion& completion) {
       failing_ = true;
       return;
     case Act::remove:
+      if (completion.status.ok()) return;
+      // The disk of the journals takes neither the removal of a log nor a word in it.
+      fail(completion.status);
+      problem_.left = calls_.removes + ": " + completion.status.describe() +
+                      "; the journal cannot be removed. Its records are not needed any more. When the disk "
+                      "works again, remove it with millrace recover --discard, before anybody recovers older "
+                      "bytes from it";
+      if (!given_up_) (log_ != nullptr ? failing_ : given_up_) = true;
       return;
     case Act::look:
-      if (!completion.status.ok()) storage_.release(*std::exchange(watched_, completion.status));
-      if (std::exchange(look_, Look::none) == Look::outdated || !completion.status.ok() || log_ == nullptr)
+      // The descriptor stays open until all is over: its close(2) could hear, and drop, an error of the
+      // target's bytes.
+      if (!completion.status.ok()) {
+        look_ = Look::refused;
         return;
+      }
+      if (std::exchange(look_, Look::none) == Look::outdated || log_ == nullptr) return;
       said_.writers = journal::Writers::nobody;
       said_.left = completion.state;
       log_->note(said_.writers, said_.left);

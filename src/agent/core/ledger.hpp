@@ -78,13 +78,17 @@ class Ledger {
 
   // A completion of the storage; ignored if it is for another owner.
   void complete(const io::Completion& completion);
-  bool quiet() const { return !busy() && look_ == Look::none; }
+  bool quiet() const { return !busy() && (look_ == Look::none || look_ == Look::refused); }
   // True if the storage has requests of the ledger's file.
   bool busy() const { return calls_.pending != 0 || (log_ != nullptr && log_->in_flight()); }
   // Of the file's requests; starts again with each file.
   std::uint64_t completions() const { return calls_.ended + (log_ ? log_->completions() : 0); }
 
-  const std::string& problem() const { return problem_; }
+  struct Problem {
+    std::string text;
+    std::string left;  // what a user has to know about a journal that could not be removed
+  };
+  const Problem& problem() const { return problem_; }
   const std::string& path() const { return file_.path; }
 
  private:
@@ -110,11 +114,13 @@ class Ledger {
   struct Calls {
     std::uint32_t pending = 0;  // with the storage
     std::uint64_t ended = 0;
+    std::string removes = {};  // the path of the last file
   } calls_;
   bool named_ = false;                          // the file's name is on the disk
   Result<io::Handle> watched_ = Code::invalid;  // the target
   std::uint32_t own_number_;                    // owner number of the ledger's own requests
-  enum class Look : std::uint8_t { none, asked, outdated } look_ = Look::none;  // at the target
+  // At the target. Refused: the storage does not tell its state.
+  enum class Look : std::uint8_t { none, asked, outdated, refused } look_ = Look::none;
   struct Said {
     journal::Writers writers = journal::Writers::owner;
     FileState left;
@@ -125,7 +131,7 @@ class Ledger {
   bool failing_ = false;
   bool given_up_ = false;
   bool promised_ = false;
-  std::string problem_;
+  Problem problem_;
 };
 
 }  // namespace millrace::agent

@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/ledger.hpp"
 
+#include <sys/resource.h>
+
+#include <csignal>
 #include <filesystem>
+#include <fstream>
 
 #include "agent/core/testing/ring_rig.hpp"
 #include "io/posix/owned.hpp"
@@ -315,6 +319,55 @@ TEST_F(Ledgers, ranks_wait_where_the_ledgers_disk_is_slower_than_they_are) {
   ASSERT_TRUE(rig->await(0, 1));
   settle();
   EXPECT_TRUE(rig->same(0));
+}
+
+// The disk of the journals refuses to remove the file: unlink(2) finds a folder.
+TEST_F(Ledgers, one_that_cannot_be_removed_says_that_it_is_done) {
+  for (const bool takes_words : {true, false}) {
+    start();
+    const FileSlot slot = rig->open(0, file, asked(Strategy::sort, Durability::node));
+    rig->fill(0, slot, 0, 3000, 1);
+    create();
+    const std::string path = io::list_owned(folder(), journal::suffix)->at(0);
+    std::filesystem::rename(path, path + "-aside");
+    std::filesystem::create_directory(path);
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const rlimit little{1, before.rlim_max};
+    if (!takes_words) {  // the real file gets what the memory of the rig has
+      const std::vector<char> start_of_log(sizeof(journal::Start));
+      std::ofstream(path + "-aside").write(start_of_log.data(), sizeof(journal::Start));
+      ASSERT_NE(::signal(SIGXFSZ, SIG_IGN), SIG_ERR);
+      ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &little), 0);
+    }
+    rig->core.close(0, slot, 1, {});
+    ASSERT_TRUE(rig->await(0, 1));
+    settle();
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    journal::Start start{};
+    std::memcpy(&start, rig->storage.contents(1).data(), sizeof start);
+    EXPECT_TRUE(journal::sound(start));
+    EXPECT_EQ(start.sector.state, journal::State::done);
+    const auto messages = rig->core.take_messages();
+    ASSERT_EQ(messages.size(), takes_words ? 0U : 1U);
+    EXPECT_TRUE(takes_words || messages[0].starts_with(path + ": ")) << messages[0];
+    rig.reset();
+    std::filesystem::remove_all(io::owned_folder(folder()));
+  }
+}
+
+// An early close of the descriptor could hear, and drop, an error of the target's bytes.
+TEST_F(Ledgers, a_target_whose_state_nobody_tells_stays_open_and_is_asked_once) {
+  start({.faults = {{.op = io::Op::look, .first = 1, .every = 1, .error = EIO}}});
+  const FileSlot slot = rig->open(0, file, asked(Strategy::journal, Durability::server));
+  rig->fill(0, slot, 0, 3000, 1);
+  create();
+  for (int i = 0; i < 50; ++i) rig->step();
+  EXPECT_EQ(rig->storage.submitted(io::Op::look), 1U);
+  EXPECT_EQ(rig->storage.handles(), 3U) << "of the sink, of the log and of the ledger";
+  rig->core.close(0, slot, 1, {});
+  ASSERT_TRUE(rig->await(0, 1));
+  settle();
 }
 
 }  // namespace

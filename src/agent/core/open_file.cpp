@@ -289,6 +289,7 @@ bool OpenFile::advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies)
 }
 
 std::string OpenFile::ledger_message() const {
+  if (ledger && !ledger->problem().left.empty()) return ledger->problem().left;
   if (!ledger || ledger->empty() || !ledger->promised()) return {};
   return path + " lacks bytes that ranks have written: " + error().describe() + "; they are in " +
          ledger->path() + ": repair the file's disk, then run millrace recover";

@@ -97,6 +97,8 @@ struct OpenFile {
   void complete(const io::Completion& completion);
   // Nothing of it is with the storage.
   bool quiet() const;
+  // Closes a descriptor of the file that a rank has passed.
+  void close(Fd passed) { lanes.front()->pipeline->keep(closings->close(std::move(passed))); }
   // Measures the silence of the file systems. Called in every round.
   void listen(std::uint64_t now_ns);
   // Logs a record of a rank of this node in the ledger.

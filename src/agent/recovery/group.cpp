@@ -3,10 +3,13 @@
 #include "agent/recovery/group.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "agent/recovery/recovery_list.hpp"
 #include "agent/recovery/replay.hpp"
 #include "io/posix/descriptor.hpp"
 #include "io/posix/owned.hpp"
@@ -24,12 +27,13 @@ bool unreadable_header(const journal::Summary& summary) {
 }
 
 // Tries several times, because a process that only looks at the log holds its lock for a moment.
-bool lock(const Fd& file, Pace& pace) {
-  for (int tries = 0; tries < 20; ++tries) {
-    if (io::take_lock(file)) return true;
+Status lock(const Fd& file, Pace& pace) {
+  Status locked = io::try_lock(file);
+  for (int tries = 1; tries < 20 && locked.code() == Code::timeout; ++tries) {
     pace.pause(2);
+    locked = io::try_lock(file);
   }
-  return false;
+  return locked;
 }
 
 // Stamps of two boots, or of two clocks, cannot be compared.
@@ -43,12 +47,14 @@ void Group::take(const std::string& path) {
   Result<Fd> file = io::open_owned(path);
   if (!file) {
     if (file.status().code() == Code::not_found) return;
-    outcome_.refuse(path, file.status().describe());
-    blocker_ = path;
-    return;
+    return block(path, file.status().describe(), path);
   }
-  if (!lock(*file, pace_)) {
-    outcome_.living += io::has_name(*file) ? 1 : 0;
+  const Status locked = lock(*file, pace_);
+  if (locked.code() == Code::unsupported) return block(path, no_lock(locked), path);
+  if (!locked.ok()) {
+    const bool lives = io::has_name(*file);
+    outcome_.living += lives ? 1 : 0;
+    complete_ &= !lives;
     return;
   }
   ++outcome_.dead;
@@ -61,7 +67,8 @@ void Group::take(const std::string& path) {
     journal::StateSector sector = found.start.sector;
     found.alive_ns = sector.alive_ns = journal::alive_ns(sector, log);
     if (sector.state == State::open) sector.state = State::draining;  // an open of the target waits
-    if (!options_.dry_run) (void)journal::put_state(found.file, found.start, sector);
+    const Status put = options_.dry_run ? Status() : journal::put_state(found.file, found.start, sector);
+    if (!put.ok()) return block(path, put.describe() + "; the journal stays", path);
   }
   const bool shows = found.start.header.version == journal::version && !options_.dry_run;
   found.summary = journal::scan(found.file, [&] {
@@ -70,9 +77,17 @@ void Group::take(const std::string& path) {
   if (usable(found)) found_.push_back(std::move(found));
 }
 
+// `blocker`: without this journal, no other one of the file is used.
+void Group::block(const std::string& path, const std::string& why, const std::string& blocker) {
+  outcome_.refuse(path, why);
+  blocker_ = blocker;
+  complete_ = false;
+}
+
 // False: the journal is refused, with a message, or has no records.
 bool Group::usable(Found& found) {
   using journal::Verdict;
+  if (found.start.sector.state == State::done) return true;  // it is only removed
   journal::Summary& summary = found.summary;
   const Result<std::uint64_t> size = io::size_of(found.file);
   // If only the agent has died, the node has every byte, and what does not fit is damage.
@@ -104,8 +119,8 @@ bool Group::usable(Found& found) {
   if (summary.verdict == Verdict::corrupt)
     why += " (byte " + std::to_string(summary.end) +
            "); none of its records was used; --force uses the records before that byte";
-  outcome_.refuse(found.path, why);
-  if (found.start.sector.passed_over == 0) blocker_ = found.path;
+  const bool passed_over = found.start.sector.passed_over != 0;
+  block(found.path, why, passed_over ? blocker_ : found.path);
   return false;
 }
 
@@ -113,23 +128,28 @@ void Group::refuse_all(const std::string& why) {
   for (const Found& found : found_) outcome_.refuse(found.path, why + " (" + found.what() + ")");
 }
 
-// A recovery died after the target had all records of its logs, and before it had removed all of them.
-bool Group::remove_done() {
-  const auto done =
-      std::ranges::find(found_, State::done, [](const Found& one) { return one.start.sector.state; });
-  if (done == found_.end()) return false;
-  const std::uint64_t leader = done->start.header.checksum;
-  std::rotate(done, done + 1, found_.end());
-  std::vector<Found> others;
-  for (Found& found : found_) {
-    const bool led = found.start.sector.leader == leader || found.start.header.checksum == leader;
-    if (!led)
-      others.push_back(std::move(found));
-    else if (!options_.dry_run)
-      (void)io::remove_durably(found.path);
+// Logs that are done, and those that they lead: a recovery died after the target had all their records, or an
+// agent could not remove its ledger. A log that is done goes when no other log of its file is left that it
+// may lead.
+void Group::remove_done() {
+  const auto is_done = [](const Found& one) { return one.start.sector.state == State::done; };
+  std::set<std::uint64_t> leaders;
+  for (const Found& found : found_) {
+    if (is_done(found)) leaders.insert(found.start.header.checksum);
   }
-  found_ = std::move(others);
-  return true;
+  const auto goes = [&](const Found& one) {
+    return is_done(one) || leaders.contains(one.start.sector.leader);
+  };
+  std::ranges::stable_partition(found_, std::not_fn(is_done));
+  for (const Found& found : found_) {
+    if (!goes(found) || options_.dry_run || (is_done(found) && !complete_)) continue;
+    const Status gone = io::remove_durably(found.path);
+    if (gone.ok()) continue;
+    outcome_.refuse(found.path, "cannot be removed: " + gone.describe() +
+                                    "; its records are not needed any more, and will not be written");
+    complete_ = false;
+  }
+  std::erase_if(found_, goes);
 }
 
 void Group::drop_passed_over() {
@@ -184,7 +204,7 @@ void Group::recover(const std::vector<std::string>& paths) {
     pace_.between_steps();
     take(path);
   }
-  (void)remove_done();
+  remove_done();
   drop_passed_over();
   if (found_.empty()) return;
   Target target = find_target(storage_, found_.front().summary.header, true, options_.target);
@@ -228,12 +248,12 @@ Status Group::write_all(Fd target) {
 
 // From here on, the changes of the target are those of this recovery. The next one goes on if this one dies.
 Status Group::begin() {
-  const std::uint64_t leader = found_.size() > 1 ? found_.back().start.header.checksum : 0;
+  const std::uint64_t leader = found_.back().start.header.checksum;
   for (Found& found : found_) {
     journal::StateSector sector = found.start.sector;
     if (sector.writers == Writers::nobody) sector.writers = Writers::owner;
     sector.leader = leader;
-    sector.alive_ns = std::max(found.alive_ns, pace_.wall_ns());
+    sector.alive_ns = std::max(found.alive_ns, storage_.wall_ns());
     if (Status put = journal::put_state(found.file, found.start, sector, true); !put.ok()) return put;
   }
   return {};
@@ -243,7 +263,7 @@ void Group::show_life(bool progress) {
   for (Found& found : found_) {
     journal::StateSector sector = found.start.sector;
     sector.progress += progress ? 1 : 0;
-    sector.alive_ns = std::max(found.alive_ns, pace_.wall_ns());
+    sector.alive_ns = std::max(found.alive_ns, storage_.wall_ns());
     (void)journal::put_state(found.file, found.start, sector);
   }
 }
@@ -252,7 +272,7 @@ void Group::show_life(bool progress) {
 void Group::leave(const Result<FileState>& target) {
   for (Found& found : found_) {
     journal::StateSector sector = found.start.sector;
-    sector.alive_ns = std::max(found.alive_ns, pace_.wall_ns());
+    sector.alive_ns = std::max(found.alive_ns, storage_.wall_ns());
     if (target && sector.writers == Writers::owner) {
       sector.writers = Writers::nobody;
       sector.target = *target;
@@ -261,14 +281,12 @@ void Group::leave(const Result<FileState>& target) {
   }
 }
 
-// A part of the logs alone would bring old bytes back. So one log says that all are done, and goes last.
+// Logs that stay would bring old bytes back. So one log says that all are done, and goes last.
 Status Group::remove_all() {
-  if (found_.size() > 1) {
-    journal::StateSector sector = found_.back().start.sector;
-    sector.state = State::done;
-    if (Status put = journal::put_state(found_.back().file, found_.back().start, sector, true); !put.ok())
-      return put;
-  }
+  Found& leader = found_.back();
+  journal::StateSector sector = leader.start.sector;
+  sector.state = State::done;
+  if (Status put = journal::put_state(leader.file, leader.start, sector, true); !put.ok()) return put;
   for (const Found& found : found_) {
     if (Status gone = io::remove_durably(found.path); !gone.ok()) return gone;
   }

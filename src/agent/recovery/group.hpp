@@ -55,7 +55,8 @@ class Group {
 
   void take(const std::string& path);
   bool usable(Found& found);
-  bool remove_done();
+  void block(const std::string& path, const std::string& why, const std::string& blocker);
+  void remove_done();
   void drop_passed_over();
   std::string trouble(const Target& target) const;
   std::uint64_t alive_ns(const Found& found) const;
@@ -71,7 +72,8 @@ class Group {
   Pace& pace_;
   Outcome& outcome_;
   std::vector<Found> found_;
-  std::string blocker_;  // a journal of the file that cannot be used
+  std::string blocker_;   // a journal of the file that cannot be used
+  bool complete_ = true;  // every journal of the file is in found_, or has no record
 };
 
 }  // namespace millrace::agent

@@ -5,7 +5,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -19,42 +18,17 @@ namespace {
 
 using journal::Writers;
 
-struct Stamped {
-  std::uint64_t offset;
-  std::string data;
-  std::uint64_t stamp;
-};
-
 class Order : public Recovery {
  protected:
   std::unique_ptr<io::Storage> storage = std::move(*io::make_storage(SinkMode::automatic)).storage;
 
-  void put_stamped(const std::string& name, const std::vector<Stamped>& records,
-                   const journal::Identity& who) const {
-    journal::TestJournal made(who);
-    for (const auto& [offset, data, stamp] : records) made.append(offset, data, stamp);
-    made.commit();
-    made.finish();
-    put(name, made.bytes());
-  }
-  journal::Identity rescue() const {
-    journal::Identity who = identity();
-    who.kind = journal::Kind::rescue;
-    return who;
-  }
-  void change(const std::string& name, const std::function<void(journal::StateSector&)>& how) const {
-    journal::Named log = *journal::look_at(place(name));
-    journal::StateSector sector = log.start.sector;
-    how(sector);
-    ASSERT_TRUE(journal::put_state(log.file, log.start, sector, true).ok());
-  }
   FileState state() const { return *io::state_of(*io::open_owned(target)); }
   // The log's agent notes the target as it is now.
   void note(const std::string& name, Writers writers = Writers::nobody) const {
     change(name, [&](journal::StateSector& sector) {
       sector.writers = writers;
       sector.target = state();
-      sector.alive_ns = Pace().wall_ns();
+      sector.alive_ns = io::wall_ns();
     });
   }
   void write_newer() const {
@@ -63,8 +37,7 @@ class Order : public Recovery {
   }
   // Sets the time of the last write; the file's ctime is the present.
   static void touch(const std::string& path, std::int64_t ahead_ns) {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    const std::int64_t ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() + ahead_ns;
+    const std::int64_t ns = static_cast<std::int64_t>(io::wall_ns()) + ahead_ns;
     const timespec time{ns / 1'000'000'000, ns % 1'000'000'000};
     const timespec times[2] = {time, time};
     ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);

@@ -31,11 +31,15 @@ class Recovery {
   int run();
 
  private:
-  // The journals of one file.
+  // The journals of one file, and the identities by which their headers name it.
   struct Journals {
-    FileIdentity target;
-    bool legible = false;
+    std::vector<FileIdentity> targets;  // empty: the header is not legible
     std::vector<std::string> paths;
+
+    bool is(const FileIdentity& other) const {
+      return std::ranges::any_of(
+          targets, [&](const FileIdentity& one) { return same_target(one, other) != Sameness::other; });
+    }
   };
 
   bool wait_for_living();
@@ -135,7 +139,8 @@ Result<Fd> Recovery::lock_folder() {
 // The files in the order of their first journals' names. What has no legible header is alone.
 std::vector<Recovery::Journals> Recovery::by_target(const std::vector<std::string>& paths) const {
   std::vector<Journals> all;
-  std::multimap<std::uint64_t, std::size_t> by_inode;
+  std::multimap<std::uint64_t, std::size_t>
+      by_number;  // inodes and marks: a mark outlasts the inode's number
   std::vector<std::string> unopened;
   for (const std::string& path : paths) {
     const Result<journal::Named> log = journal::look_at(path);
@@ -143,26 +148,33 @@ std::vector<Recovery::Journals> Recovery::by_target(const std::vector<std::strin
     if (!log) continue;  // removed meanwhile
     const journal::FileHeader& header = log->start.header;
     const FileIdentity target = journal::target_of(header);
-    const bool legible = std::memcmp(header.magic, journal::magic, sizeof journal::magic) == 0;
-    const auto [begin, end] = by_inode.equal_range(target.inode);
-    const auto same = std::find_if(begin, end, [&](const auto& entry) {
-      return legible && all[entry.second].legible &&
-             same_file(all[entry.second].target, target) != Sameness::other;
-    });
-    if (same != end) {
-      all[same->second].paths.push_back(path);
-    } else {
-      by_inode.emplace(target.inode, all.size());
-      all.push_back({target, legible, {path}});
+    if (std::memcmp(header.magic, journal::magic, sizeof journal::magic) != 0) {
+      all.push_back({{}, {path}});
+      continue;
     }
+    std::size_t file = all.size();
+    for (const std::uint64_t number : {target.inode, target.mark}) {
+      const auto [begin, end] = by_number.equal_range(number);
+      const auto same = std::find_if(begin, end, [&](const auto& one) { return all[one.second].is(target); });
+      if (same != end) file = std::min(file, same->second);
+    }
+    if (file == all.size()) all.push_back({});
+    Journals& journals = all[file];
+    journals.paths.push_back(path);
+    if (std::ranges::find(journals.targets, target) != journals.targets.end()) continue;
+    journals.targets.push_back(target);
+    by_number.emplace(target.inode, file);
+    if (target.mark > unmarked) by_number.emplace(target.mark, file);
   }
   // Group::take() refuses them, with the other journals of their files. Their names tell the inode.
   for (const std::string& path : unopened) {
     const auto of_its_file = std::ranges::find_if(all, [&path](const Journals& one) {
-      return one.legible && path.ends_with(journal::suffix_of(one.target.inode));
+      return std::ranges::any_of(one.targets, [&path](const FileIdentity& target) {
+        return path.ends_with(journal::suffix_of(target.inode));
+      });
     });
     if (of_its_file == all.end())
-      all.push_back({{}, false, {path}});
+      all.push_back({{}, {path}});
     else
       of_its_file->paths.push_back(path);
   }
@@ -171,7 +183,7 @@ std::vector<Recovery::Journals> Recovery::by_target(const std::vector<std::strin
 
 bool Recovery::is_asked_for(const Journals& journals, const Result<FileIdentity>& target) const {
   if (options_.target.empty()) return true;
-  return target && journals.legible && same_target(journals.target, *target) != Sameness::other;
+  return target && journals.is(*target);
 }
 
 int Recovery::run() {
@@ -186,7 +198,8 @@ int Recovery::run() {
   const Result<Fd> locked = lock_folder();
   const auto paths = journals_in(options_.directory, outcome_.error);
   if (!paths) return 1;
-  if (!locked && !paths->empty()) outcome_.refuse(options_.directory, locked.status().describe());
+  if (!locked && !paths->empty())
+    outcome_.refuse(options_.directory, io::describe_unusable(options_.directory, locked.status()));
   for (const Journals& journals : locked ? by_target(*paths) : std::vector<Journals>()) {
     if (is_asked_for(journals, target)) Group(options_, storage_, pace_, outcome_).recover(journals.paths);
   }
@@ -214,12 +227,6 @@ void Pace::pause(std::uint32_t for_ms) {
 void Pace::wait_for(io::Storage& storage) {
   pollfd ready{storage.event_fd(), POLLIN, 0};
   if (ready.fd >= 0) (void)::poll(&ready, 1, 100);
-}
-
-std::uint64_t Pace::wall_ns() const {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 std::uint64_t Pace::boot() const { return io::boot_number(); }

@@ -20,8 +20,7 @@ class Pace : public io::Clock {
   virtual void wait_for(io::Storage& storage);
   // Between two steps, other processes may run.
   virtual void between_steps() {}
-  // The node's clock, since 1970, and the number of the kernel's boot.
-  virtual std::uint64_t wall_ns() const;
+  // The number of the kernel's boot.
   virtual std::uint64_t boot() const;
 };
 

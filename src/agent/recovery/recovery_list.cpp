@@ -60,7 +60,9 @@ bool discard(const std::string& path, std::ostream& out, std::ostream& error) {
   };
   const Result<Fd> file = io::open_owned(path);
   if (!file) return refuse(file.status().describe());
-  if (!io::take_lock(*file))
+  const Status locked = io::try_lock(*file);
+  if (locked.code() == Code::unsupported) return refuse(no_lock(locked));
+  if (!locked.ok())
     return refuse(
         "a living agent or a recovery still needs the journal, so it stays; run millrace drain to wait for "
         "agents");
@@ -72,14 +74,15 @@ bool discard(const std::string& path, std::ostream& out, std::ostream& error) {
 
 }  // namespace
 
+std::string no_lock(Status refused) {
+  return "the file system of the journal gives no lock, so a process may still need it: " +
+         refused.describe() + "; it stays";
+}
+
 std::optional<std::vector<std::string>> journals_in(const std::string& directory, std::ostream& error) {
   Result<std::vector<std::string>> paths = io::list_owned(directory, journal::suffix);
   if (paths) return *std::move(paths);
-  const bool others = paths.status().code() == Code::access;
-  error << begin_of_line
-        << (others ? io::describe_foreign(directory)
-                   : io::owned_folder(directory) + ": " + paths.status().describe())
-        << '\n';
+  error << begin_of_line << io::describe_unusable(directory, paths.status()) << '\n';
   return std::nullopt;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "io/storage.hpp"
 
 // The parts of millrace-recover that write to no target.
@@ -25,6 +26,9 @@ int discard_journals(const std::string& directory, std::span<const std::string> 
 // Names other folders of the user below `directory` that have journals: those of other machines, or of this
 // one under an earlier name. True if there are any.
 bool tell_of_others(const std::string& directory, std::ostream& error);
+
+// The reason why a journal whose lock could not be taken is left alone (Code::unsupported).
+std::string no_lock(Status refused);
 
 // The journals below `directory`. If the folder cannot be used, returns nothing and prints the reason to
 // `error`.

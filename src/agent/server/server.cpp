@@ -13,6 +13,7 @@
 #include <ctime>
 #include <new>
 
+#include "io/clock.hpp"
 #include "report/line_file.hpp"
 #include "transport/socket.hpp"
 #include "transport/stamp.hpp"
@@ -25,13 +26,6 @@ namespace {
 
 constexpr std::uint64_t longest_wait_ms = 1'000'000'000;
 constexpr std::uint64_t listen_every_ns = 200'000;
-
-// The node's clock, since 1970.
-std::uint64_t wall_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 // A peer has to be lost before the ranks that wait for it give up.
 constexpr transport::LinkTimes link_times(std::uint64_t timeout_ms) {
@@ -254,7 +248,7 @@ void Server::listen(int timeout_ms) {
   const int count = epoll_.wait(events, timeout_ms);
   page_->sleeping.store(0, std::memory_order_seq_cst);
   listened_ns_ = now_ns();
-  page_->alive_ns.store(wall_ns(), std::memory_order_relaxed);
+  page_->alive_ns.store(io::wall_ns(), std::memory_order_relaxed);
   for (int i = 0; i < count; ++i) handle(events[i].data.u64, events[i].events);
 }
 

@@ -15,11 +15,11 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
-#include <ctime>
 #include <memory>
 #include <span>
 
 #include "base/checksum.hpp"
+#include "io/clock.hpp"
 
 namespace millrace::io {
 
@@ -74,6 +74,21 @@ std::uint64_t made_ns(const Fd& file) {
          static_cast<std::uint64_t>(about.st_mtim.tv_nsec);
 }
 
+Fd open_folder(const std::string& path) {
+  return Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+// Syncs a folder; `error`: that of its open.
+Status sync_folder(const Fd& folder, int error) {
+  if (folder.valid() && ::fsync(folder.get()) == 0) return {};
+  std::span<const int> fine = no_right;
+  if (folder.valid()) {
+    error = errno;
+    fine = no_sync_of_folders;
+  }
+  return std::ranges::find(fine, error) == fine.end() ? Status::from_errno(error) : Status();
+}
+
 }  // namespace
 
 std::string owned_folder(const std::string& directory) {
@@ -95,8 +110,15 @@ std::vector<std::string> other_folders(const std::string& directory, const std::
   return found;
 }
 
-std::string describe_foreign(const std::string& directory) {
+std::string describe_unusable(const std::string& directory, Status refused) {
   const std::string folder = owned_folder(directory);
+  if (refused.code() == Code::unsupported && refused.error() != 0)
+    return folder +
+           ": the file system has no file locks, which tell that an agent lives: " + refused.describe() +
+           "; no journal in it is used, and none is written. Set MILLRACE_JOURNAL_DIRECTORY to a directory "
+           "of "
+           "a disk of this node";
+  if (refused.code() != Code::access) return folder + ": " + refused.describe();
   struct stat about {};
   const bool there = ::lstat(folder.c_str(), &about) == 0;
   const bool foreign = there && about.st_uid != ::geteuid();
@@ -112,9 +134,9 @@ Result<Fd> lock_folder(const std::string& directory) {
   for (int tries = 0; tries < tries_max; ++tries) {
     Fd opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!opened.valid()) return Status::from_errno(errno);
-    if (::flock(opened.get(), LOCK_EX | LOCK_NB) != 0)
-      return errno == EWOULDBLOCK ? Status(Code::timeout) : Status::from_errno(errno);
-    if (has_name(opened)) return opened;
+    const Status locked = try_lock(opened);
+    if (locked.ok()) return opened;
+    if (locked.code() != Code::not_found) return locked;
   }
   return Code::not_found;
 }
@@ -141,11 +163,13 @@ Result<Owned> create_owned(const std::string& directory, const std::string& suff
     if (!file.valid() && errno != EEXIST && errno != ENOENT) return Status::from_errno(errno);
     if (!file.valid()) continue;
     // Between open and lock, another process may have removed the file as that of a dead process.
-    if (take_lock(file)) {
+    const Status locked = try_lock(file);
+    if (locked.ok()) {
       const std::uint64_t now_ns = made_ns(file);
       return Owned{std::move(file), std::move(path), now_ns};
     }
     (void)remove_owned(path);
+    if (locked.code() == Code::unsupported) return locked;
   }
   return Code::io;
 }
@@ -184,11 +208,7 @@ bool FolderWatch::changed() {
   const bool same = settled_ && inode == inode_ && changed_ns == changed_ns_;
   inode_ = inode;
   changed_ns_ = changed_ns;
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  const std::uint64_t now_ns =
-      static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-  settled_ = !there || changed_ns + tick_ns < now_ns;
+  settled_ = !there || changed_ns + tick_ns < wall_ns();
   return !same;
 }
 
@@ -228,17 +248,16 @@ Status sync_name(const std::string& path) {
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   const std::size_t above = folder.size() > 1 ? folder.rfind('/', folder.size() - 2) + 1 : 1;
   for (const std::string& place : {folder, folder.substr(0, above)}) {
-    const Fd opened(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (opened.valid() && ::fsync(opened.get()) == 0) continue;
-    const int error = errno;
-    std::span<const int> fine = no_right;
-    if (opened.valid()) fine = no_sync_of_folders;
-    if (std::ranges::find(fine, error) == fine.end()) return Status::from_errno(error);
+    const Fd opened = open_folder(place);
+    if (Status synced = sync_folder(opened, errno); !synced.ok()) return synced;
   }
   return {};
 }
 
-bool take_lock(const Fd& file) { return ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && has_name(file); }
+Status try_lock(const Fd& file) {
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return has_name(file) ? Status() : Status(Code::not_found);
+  return errno == EWOULDBLOCK ? Status(Code::timeout) : Status(Code::unsupported, errno);
+}
 
 bool has_name(const Fd& file) {
   struct stat about {};
@@ -258,10 +277,13 @@ Status remove_owned(const std::string& path) {
 }
 
 Status remove_durably(const std::string& path) {
-  const Fd folder(::open(path.substr(0, path.rfind('/')).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const Status status = remove_owned(path);
-  if (folder.valid()) (void)::fsync(folder.get());  // even if the folder was removed with its last file
-  return status;
+  const Fd folder = open_folder(path.substr(0, path.rfind('/')));
+  const int error = errno;
+  if (Status removed = remove_owned(path); !removed.ok()) return removed;
+  const Status synced = sync_folder(folder, error);
+  const bool gone =
+      synced.error() == ENOENT || synced.error() == ESTALE;  // the folder went with its last file
+  return gone ? Status() : synced;
 }
 
 std::uint64_t boot_number() {

@@ -29,17 +29,18 @@ std::string owned_folder(const std::string& directory);
 // The user's folders of other machines' names in the directory that have files whose names end in `suffix`.
 std::vector<std::string> other_folders(const std::string& directory, const std::string& suffix);
 
-// The reason why create_owned() and list_owned() answered Code::access, and what the user can do.
-std::string describe_foreign(const std::string& directory);
+// The reason why lock_folder(), create_owned() or list_owned() answered `refused`, and what the user can do.
+std::string describe_unusable(const std::string& directory, Status refused);
 
 // Takes the folder's lock, which one recovery at a time holds. Code::not_found: there is no folder.
-// Code::timeout: another process has the lock.
+// Code::timeout and Code::unsupported as for try_lock().
 Result<Fd> lock_folder(const std::string& directory);
 // True if another process holds the folder's lock.
 bool is_folder_locked(const std::string& directory);
 
 // Makes a new, empty, locked file with mode 0600, for reading and writing. Its name ends in `suffix`.
-// Code::access if the folder exists and is not the user's own.
+// Code::access if the folder exists and is not the user's own. Code::unsupported, and no file, if the file
+// system has no locks: nobody could tell the files of the living from those of the dead.
 Result<Owned> create_owned(const std::string& directory, const std::string& suffix);
 
 // Lists the files whose names end in `suffix`, in the order of their names. The list is empty if there is no
@@ -77,17 +78,23 @@ bool read_start(const Fd& file, void* into, std::size_t size);
 // not read the folder.
 Status sync_name(const std::string& path);
 
-// Takes the file's lock. False if another process has the lock, or if the file has no name any more.
-bool take_lock(const Fd& file);
+// Takes the file's lock. Code::timeout: another process has the lock. Code::not_found: the file has no name
+// any more. Code::unsupported: the file system has no locks (ENOSYS, EOPNOTSUPP), or gives none now (ENOLCK).
+Status try_lock(const Fd& file);
+// True if it is taken.
+inline bool take_lock(const Fd& file) { return try_lock(file).ok(); }
 // False: the file has been removed.
 bool has_name(const Fd& file);
-// True if another process holds the lock.
+// True if another process holds the lock, or if the file system does not tell. Then the file counts as that
+// of a living process, because each caller does less for the living: a journal is neither written nor
+// removed, an open that would write over it fails, and the presence of an agent stays, so that nobody writes
+// beside it.
 bool is_locked(const Fd& file);
 
 // Removes the file, and then the folder if it is empty.
 Status remove_owned(const std::string& path);
 // The same, and syncs the folder, so that the file does not come back after a crash of the node. A file
-// system that refuses the sync keeps names safe itself.
+// system that has no sync of folders keeps names safe itself. An error: the file may be there, or come back.
 Status remove_durably(const std::string& path);
 
 // The number of this boot of the kernel, at random; 0 if it is not known.

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <span>
@@ -26,6 +27,12 @@
 namespace millrace::agent {
 
 namespace fs = std::filesystem;
+
+struct Stamped {
+  std::uint64_t offset;
+  std::string data;
+  std::uint64_t stamp;
+};
 
 // A folder with journals and a target of 100 bytes.
 class Recovery : public testing::Test {
@@ -86,6 +93,25 @@ class Recovery : public testing::Test {
     for (const auto& [offset, data] : records) made.append(offset, data);
     made.finish();
     put(name, made.bytes());
+  }
+  void put_stamped(const std::string& name, const std::vector<Stamped>& records,
+                   const journal::Identity& who) const {
+    journal::TestJournal made(who);
+    for (const auto& [offset, data, stamp] : records) made.append(offset, data, stamp);
+    made.commit();
+    made.finish();
+    put(name, made.bytes());
+  }
+  journal::Identity rescue() const {
+    journal::Identity who = identity();
+    who.kind = journal::Kind::rescue;
+    return who;
+  }
+  void change(const std::string& name, const std::function<void(journal::StateSector&)>& how) const {
+    journal::Named log = *journal::look_at(place(name));
+    journal::StateSector sector = log.start.sector;
+    how(sector);
+    ASSERT_TRUE(journal::put_state(log.file, log.start, sector, true).ok());
   }
   // Two records, and a commit after the first one, or (`behind`) after the second one.
   std::vector<std::byte> committed(bool behind) const {
