@@ -67,8 +67,8 @@ void Group::take(const std::string& path) {
     journal::StateSector sector = found.start.sector;
     found.alive_ns = sector.alive_ns = journal::alive_ns(sector, log);
     if (sector.state == State::open) sector.state = State::draining;  // an open of the target waits
-    const Status put = options_.dry_run ? Status() : journal::put_state(found.file, found.start, sector);
-    if (!put.ok()) return block(path, put.describe() + "; the journal stays", path);
+    // A disk that takes no write is told later: begin() comes before any write to the target.
+    if (!options_.dry_run) (void)journal::put_state(found.file, found.start, sector);
   }
   const bool shows = found.start.header.version == journal::version && !options_.dry_run;
   found.summary = journal::scan(found.file, [&] {
