@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/open/introduction.hpp"
+
+#include "client/start/job.hpp"
+#include "front/mpiio/call/own_read.hpp"
+#include "front/mpiio/ranks/coherence.hpp"
+
+namespace millrace::front {
+
+bool introduce(MPI_Comm comm, const Introduction& mine, Introductions& heard) {
+  constexpr int words = sizeof(Agreement) / sizeof(std::uint64_t);
+  int size = 1;
+  if (PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
+  std::vector<Introduction> all(static_cast<std::size_t>(size), mine);
+  if (size > 1 && !gather(comm, mine, all, heard.decision)) return false;
+  for (const Introduction& one : all) {
+    take_most(reinterpret_cast<std::uint64_t*>(&heard.agreement),
+              reinterpret_cast<const std::uint64_t*>(&one.agreement), words);
+    heard.peers.push_back(one.self);
+    heard.join(one.observed);
+  }
+  heard.members = heard.agreement.company.on_one_node() ? static_cast<std::uint32_t>(size) : 0;
+  return heard.agreement.company.refused == 0;
+}
+
+Introduction introduction_of(MPI_Comm comm, int rank, const std::string& path, const Settings& settings,
+                             bool wanted, const client::TargetFile& found, const Handles& others,
+                             const Admission& admission) {
+  Introduction mine{};
+  mine.agreement.company = own_company(rank, wanted, admission);
+  mine.agreement.collective_direct = stays_direct(settings, "collective") ? 1 : 0;
+  mine.agreement.left = others.left ? 1 : 0;
+  mine.agreement.written = others.written ? 1 : 0;
+  int size = 1;
+  // Ranks of several nodes never read alone, so none of them asks the file system for its type.
+  const bool across = PMPI_Comm_size(comm, &size) == MPI_SUCCESS && client::spans_nodes(size);
+  mine.agreement.library_reads = wanted && !across && may_read_alone(path, settings) ? 0 : 1;
+  // With durability disk, close has to sync the library's writes.
+  const bool leavable =
+      settings.file.strategy == Strategy::automatic && settings.file.durability == Durability::server;
+  mine.agreement.pure = wanted && leavable && client::is_mixed(path) ? 0 : 1;
+  if (!wanted) return mine;
+  mine.agreement.incoherent = may_be_incoherent(found) ? 1 : 0;
+  mine.observed = client::observed_files();
+  const bool starts = settings.across_nodes && mine.agreement.pure != 0 && mine.agreement.left == 0 &&
+                      mine.agreement.incoherent == 0 && client::is_last_of_node(size);
+  mine.self = describe_self(found, settings, others.plain && !others.routed, starts);
+  return mine;
+}
+
+}  // namespace millrace::front
