@@ -4,6 +4,8 @@
 
 #include "front/mpiio/call/calls.hpp"
 #include "front/mpiio/device/transfer.hpp"
+#include "front/mpiio/open/inputs.hpp"
+#include "front/mpiio/open/own_open.hpp"
 
 namespace millrace::front {
 

@@ -11,6 +11,7 @@
 
 #include "front/mpiio/call/pending.hpp"
 #include "front/mpiio/call/unmapped.hpp"
+#include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/open/first.hpp"
 #include "front/mpiio/open/stage.hpp"
 #include "front/mpiio/types/datatype.hpp"
@@ -110,7 +111,7 @@ int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
     return MPI_SUCCESS;
   }
   if (!open->writable) {
-    PMPI_Info_set(*info_used, "millrace_stage", open->through != Open::Through::none ? "pieces" : "none");
+    PMPI_Info_set(*info_used, "millrace_stage", open->through != Through::none ? "pieces" : "none");
     return MPI_SUCCESS;
   }
   answer_visibility(*open, *info_used);

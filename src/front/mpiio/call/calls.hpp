@@ -7,8 +7,6 @@
 // The hooks of the functions that table.py lists with class "own".
 namespace millrace::front {
 
-int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info,
-             MPI_File* fh) noexcept;
 int own_close(Entry entry, MPI_File* fh) noexcept;
 int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept;
 int own_set_view(Entry entry, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
@@ -22,8 +20,6 @@ int own_preallocate(Entry entry, MPI_File fh, MPI_Offset size) noexcept;
 int own_get_size(Entry entry, MPI_File fh, MPI_Offset* size) noexcept;
 int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept;
 int own_sync(Entry entry, MPI_File fh) noexcept;
-int own_init(Entry entry, int* argc, char*** argv) noexcept;
-int own_init_thread(Entry entry, int* argc, char*** argv, int required, int* provided) noexcept;
 int own_finalize(Entry entry) noexcept;
 
 // Called before each function of class "order" in table.py. By such a collective function, other ranks may

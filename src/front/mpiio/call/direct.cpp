@@ -17,7 +17,7 @@ constexpr std::uint64_t staging_bytes = 1024 * 1024;
 // Writes one contiguous range of the view's data through the library, with one call for each piece of the
 // file.
 //
-// In a larger call the library may sieve (sieving.hpp), which is not safe everywhere.
+// In a larger call the library may sieve (open/sieving.hpp), which is not safe everywhere.
 class Pieces {
  public:
   Pieces(Open& open, std::uint64_t position) : open_(open), at_(position) {}

@@ -53,7 +53,7 @@ int read_on_first(Open& open, const Row& row, const Arguments& a) {
     meet_on_first(open);
   }
   if (int result = MPI_SUCCESS;
-      status.ok() && open.through != Open::Through::none && read_pieces(open, row, a, result))
+      status.ok() && open.through != Through::none && read_pieces(open, row, a, result))
     return result;
   if (status.ok()) status = bring(open, row, a);
   if (!status.ok()) return raise(open, status);

@@ -25,7 +25,7 @@
 #include "front/mpiio/call/pending.hpp"
 #include "front/mpiio/call/target.hpp"
 #include "front/mpiio/call/write.hpp"
-#include "front/mpiio/ranks/agreement.hpp"
+#include "front/mpiio/handles/table.hpp"
 
 namespace millrace::front {
 namespace {

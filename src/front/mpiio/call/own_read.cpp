@@ -4,14 +4,13 @@
 
 #include <algorithm>
 
-#include "base/file_system.hpp"
 #include "client/costs/policy.hpp"
 #include "front/mpiio/call/completion.hpp"
 #include "front/mpiio/call/library.hpp"
 #include "front/mpiio/call/pending.hpp"
 #include "front/mpiio/call/target.hpp"
+#include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/open/through.hpp"
-#include "front/mpiio/ranks/agreement.hpp"
 
 namespace millrace::front {
 namespace {
@@ -30,9 +29,9 @@ void note_read(Open& open, std::uint64_t bytes) {
 
 // True if the agents should carry this read.
 bool goes_through(Open& open, const Target& target, const Arguments& a) {
-  const Open::Through reads = open.through;
-  if (reads == Open::Through::none) return false;
-  if (reads == Open::Through::all) {
+  const Through reads = open.through;
+  if (reads == Through::none) return false;
+  if (reads == Through::all) {
     const bool carried = agents_carry(open);
     if (carried) open.file->explain_read(true, {client::Reason::pieces_asked_for});
     return carried;
@@ -107,10 +106,6 @@ bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
   note_read(open, target.bytes);
   if (!pends) result = complete(open, row, a, target.bytes);
   return true;
-}
-
-bool may_read_alone(const std::string& path, const Settings& settings) {
-  return settings.direct_calls.empty() && is_local_type(type_of_file_system(path.c_str()));
 }
 
 bool reads_alone(const Open& open, const Row& row) {

@@ -10,10 +10,6 @@ namespace millrace::front {
 // collective read needs no other rank's memory. A rank itself reads pieces with holes between them. For one
 // piece, it calls the library's independent function.
 
-// True if this rank may read the file this way: the file system is local, and the settings leave no calls to
-// the library. The file is read this way only if all ranks may.
-bool may_read_alone(const std::string& path, const Settings& settings);
-
 // True if this read needs no other rank, on all ranks alike.
 bool reads_alone(const Open& open, const Row& row);
 

@@ -7,6 +7,7 @@
 
 #include "front/mpiio/call/completion.hpp"
 #include "front/mpiio/call/library.hpp"
+#include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/types/datatype.hpp"
 
 namespace millrace::front {

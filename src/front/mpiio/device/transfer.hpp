@@ -6,6 +6,7 @@
 #include "front/mpiio/call/arguments.hpp"
 #include "front/mpiio/call/host_transfer.hpp"
 #include "front/mpiio/device/staged.hpp"
+#include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/types/datatype.hpp"
 
 namespace millrace::front {

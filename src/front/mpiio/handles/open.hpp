@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -14,11 +13,13 @@
 #include "client/open/stage.hpp"
 #include "client/start/log.hpp"
 #include "client/view/view.hpp"
+#include "front/mpiio/ranks/communicator.hpp"
+#include "front/mpiio/ranks/nodes.hpp"
 #include "front/mpiio/real.hpp"
 
 namespace millrace::front {
 
-struct Pending;  // pending.hpp
+struct Pending;  // call/pending.hpp
 
 // The state of a split collective between its begin and its end.
 struct Split {
@@ -37,15 +38,6 @@ struct Reader {
   std::atomic<std::uint64_t> bytes{0};
 };
 
-// A communicator of Millrace's own with the ranks of a file. Destroying the last pointer to it is collective.
-struct Ranks {
-  MPI_Comm comm = MPI_COMM_NULL;  // null: this rank is alone, or no communicator can be made
-  int size = 1;
-  ~Ranks();
-};
-
-struct Meeting;  // nodes.hpp
-
 // Millrace's object for an MPI_File, beside the MPI library's own. MPI_File_open makes it, MPI_File_close
 // destroys it, and the table of open files owns it. As thread safe as MPI requires: transfers may run in
 // several threads. Calls that change the view or atomic mode are collective and must not run beside a
@@ -59,18 +51,17 @@ struct Open {
   std::uint32_t views = 0;               // views that the program has set
   std::atomic<bool> fresh_view = false;  // no write has used the last view yet
   bool atomic = false;
-  bool one_node = false;           // all ranks of the file are on this node
-  bool routed = false;             // several nodes have the file open, and their agents work together
-  bool looks_again = false;        // routed, and this rank refreshes the mount of its node at close
-  bool meets_at_close = false;     // routed or through: a rank may still need its agent when others close
-  bool left = false;               // all ranks leave the file to the MPI library (Apart)
-  bool foreign = false;            // a data representation other than native
-  client::Sweep sweep;             // for direct writes with holes (sieving.hpp); window 0: no data sieving
-  bool collective_direct = false;  // collective calls stay with the MPI library, on all ranks alike
-  std::atomic<bool> reads_alone = false;  // reads need no other rank (own_read.hpp), on all ranks alike
-  enum class Through : std::uint32_t { none, small, all };
-  std::atomic<Through> through = Through::none;  // which reads the agents carry (through.hpp)
-  std::shared_ptr<const Meeting> untried;        // a late meeting (nodes.hpp), until agents_carry() tries it
+  bool one_node = false;        // all ranks of the file are on this node
+  bool routed = false;          // several nodes have the file open, and their agents work together
+  bool looks_again = false;     // routed, and this rank refreshes the mount of its node at close
+  bool meets_at_close = false;  // routed or through: a rank may still need its agent when others close
+  bool left = false;            // all ranks leave the file to the MPI library (Apart)
+  bool foreign = false;         // a data representation other than native
+  client::Sweep sweep;          // for direct writes with holes (open/sieving.hpp); window 0: no data sieving
+  bool collective_direct = false;         // collective calls stay with the MPI library, on all ranks alike
+  std::atomic<bool> reads_alone = false;  // reads need no other rank (call/own_read.hpp), on all ranks alike
+  std::atomic<Through> through = Through::none;  // which reads the agents carry (open/through.hpp)
+  std::shared_ptr<const Meeting> untried;  // a late meeting (ranks/nodes.hpp), until agents_carry() tries it
   std::atomic<bool> tried = false;
   bool until_written = false;  // `through` was set at open, on all ranks alike
 
@@ -81,11 +72,11 @@ struct Open {
   // True once for each view after the first. The ranks have met in MPI_File_set_view.
   bool takes_meeting() { return views > 1 && fresh_view.exchange(false, std::memory_order_relaxed); }
 
-  // The handle for a view that cannot be mapped (unmapped.hpp).
+  // The handle for a view that cannot be mapped (call/unmapped.hpp).
   MPI_File unmapped = MPI_FILE_NULL;
   std::uint64_t unmapped_etype = 1;  // bytes
 
-  // For agreements between the file's ranks (agreement.hpp).
+  // For agreements between the file's ranks (all_ranks).
   std::uint64_t group = 0;             // the same number on all ranks
   std::shared_ptr<const Ranks> ranks;  // nullptr until first needed
 
@@ -97,7 +88,7 @@ struct Open {
   std::mutex split_lock;
   Split split;
 
-  // Reads whose bytes are on their way (pending.hpp).
+  // Reads whose bytes are on their way (call/pending.hpp).
   std::mutex pending_lock;
   std::vector<std::shared_ptr<Pending>> pending;
 
@@ -121,78 +112,6 @@ struct Open {
   }
 };
 
-// A look-up that a thread remembers. `open` is nullptr for a file that Millrace does not accelerate.
-struct Remembered {
-  std::uint64_t generation = 0;
-  MPI_File handle{};
-  Open* open = nullptr;
-};
-struct ThreadState {
-  unsigned depth = 0;  // hooks that this thread is in
-  std::array<Remembered, 8> files;
-};
-extern constinit thread_local ThreadState thread_state;
-
-// Changes whenever a file is added or removed, so that threads forget their look-ups.
-extern std::atomic<std::uint64_t> files_generation;
-
-// The table of this process's open files. Thread safe.
-Open* find_slowly(Remembered& place, MPI_File handle);
-void add(std::unique_ptr<Open> open);
-std::unique_ptr<Open> remove(MPI_File handle);
-// Adds a handle that is left to the MPI library. Its calls find the bytes that other handles and ranks have
-// written to the file.
-void add_guest(MPI_File handle, const std::string& path);
-// The facts about this process's handles of one file.
-struct Handles {
-  bool left = false;    // a handle is left to the MPI library because of other nodes
-  bool routed = false;  // a handle is of several nodes that work together
-  bool plain = false;  // a handle has ranks of this node only, and this process has written through the agent
-  bool written = false;  // this rank has written by a handle
-};
-Handles handles_of(const std::string& path);
-// Turns the pipeline off for these handles, because another handle of the file is left to the MPI library.
-void leave_same_file(const std::string& path, client::Reason reason);
-// Agents carry reads of a file until it is written. A direct write goes through the writer's own node, and
-// another node's cache may lack it. So a rank reads by itself after its first write, and all ranks leave
-// reads to the library once all of them know of a write.
-//
-// Called before this rank writes, or changes the size of the file. `on_all`: all ranks make this call.
-void note_write(Open& open, bool on_all);
-// Called at MPI_File_sync, and before a collective read of a file that may be written. Collective over the
-// file, if the agents carry its reads.
-void agree_on_writes(Open& open);
-// The open files, for a thread that alone makes MPI calls.
-std::vector<Open*> all_files();
-// Brings pending bytes of files that several nodes have open to their file servers. An error stays with its
-// file.
-void order_routed_files();
-
-// Marks this thread as inside a hook. MPI calls that the library or a tool makes there go straight to the
-// real functions.
-class Scope {
- public:
-  Scope() : state_(thread_state), outermost_(state_.depth++ == 0) {}
-  ~Scope() { --state_.depth; }
-  Scope(const Scope&) = delete;
-  Scope& operator=(const Scope&) = delete;
-
-  bool outermost() const { return outermost_; }
-
-  // The accelerated file behind a handle of the program; nullptr if there is none, or inside another hook.
-  Open* find(MPI_File handle) const {
-    if (!outermost_) return nullptr;
-    Remembered& place = state_.files[(reinterpret_cast<std::uintptr_t>(handle) >> 6) % state_.files.size()];
-    const bool hit =
-        place.handle == handle && place.generation == files_generation.load(std::memory_order_acquire);
-    return hit ? place.open : find_slowly(place, handle);
-  }
-
- private:
-  ThreadState& state_;
-  bool outermost_;
-};
-
 // Measures the time that the MPI library takes in a call on a file.
 class Timed {
  public:
@@ -207,6 +126,11 @@ class Timed {
   client::File& file_;
   std::uint64_t start_;
 };
+
+// True if `mine` is true on every rank of the file. Collective over the file. All ranks must make the same
+// choice between the pipeline and the MPI library's collective functions. A rank in the pipeline never enters
+// the collective function, so other ranks there would wait for ever.
+bool all_ranks(Open& open, bool mine);
 
 // Maps `status` to an MPI error class and calls the file's error handler with it, as the MPI library does.
 // Returns the return value of the call.

@@ -9,9 +9,11 @@
 #include <cstring>
 #include <vector>
 
+#include "client/open/open.hpp"
 #include "client/open/own_process.hpp"
 #include "client/open/route.hpp"
-#include "front/mpiio/open/opening.hpp"
+#include "client/start/log.hpp"
+#include "front/mpiio/ranks/exchange.hpp"
 #include "front/mpiio/ranks/nodes.hpp"
 
 namespace millrace::front {

@@ -9,10 +9,11 @@
 #include <string>
 
 #include "client/open/own_process.hpp"
+#include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/open/chain.hpp"
 #include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/open/stage.hpp"
-#include "front/mpiio/ranks/agreement.hpp"
+#include "front/mpiio/ranks/exchange.hpp"
 #include "front/mpiio/ranks/nodes.hpp"
 #include "front/mpiio/types/datatype.hpp"
 
@@ -21,7 +22,7 @@ namespace {
 
 // The agreement of all ranks of an open, by one reduction with MPI_MAX.
 struct FirstAgreement {
-  Company company;
+  Participants participants;
   std::uint64_t size;    // as rank 0 sees it
   std::uint64_t there;   // rank 0 sees the file
   std::uint64_t whole;   // rank 0 wants the file staged, if it is only read
@@ -152,7 +153,7 @@ int open_in_place(const Opening& how) {
                               .through = !open->writable};
   if (!open->writable && !stands->here && how.through) {
     request.file_bytes = how.plan.size;
-    open->through = Open::Through::all;
+    open->through = Through::all;
   }
   open->file = client::open(std::move(request));
   open->stand_in = std::move(stands->fd);
@@ -195,17 +196,19 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
                       path_selected(settings, *path) && (amode & MPI_MODE_SEQUENTIAL) == 0;
   const client::FileStamp stamp = wanted && rank == 0 ? client::stamp_of(*path) : client::FileStamp{};
   const FirstAgreement mine{
-      own_company(rank, wanted),
+      own_participants(rank, wanted),
       stamp.size,
       stamp.inode != 0 ? 1u : 0u,
       rank == 0 && settings.stage != Stage::none && settings.stage != Stage::pieces ? 1u : 0u,
       rank == 0 && settings.stage == Stage::pieces ? 1u : 0u,
       keeps_ledger(settings.file) ? 1u : 0u};
   FirstAgreement all{};
-  if (!all_at_most(comm, mine, all) || all.company.refused != 0 || all.company.on_one_node()) return false;
-  const Opening how{
-      entry,     comm,           amode, info, fh, {*path, settings, all.company.group, 0, 0, true, all.size},
-      rank == 0, all.pieces != 0};
+  if (!all_at_most(comm, mine, all) || all.participants.refused != 0 || all.participants.on_one_node())
+    return false;
+  const Opening how{entry,     comm,
+                    amode,     info,
+                    fh,        {*path, settings, all.participants.group, 0, 0, true, all.size},
+                    rank == 0, all.pieces != 0};
   if (access != MPI_MODE_RDONLY && all.ledger != 0) {
     // A ledger of another node could not be recovered: that node does not see the file.
     if (rank == 0)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "front/mpiio/handles/open.hpp"
-#include "front/mpiio/open/opening.hpp"
+#include "front/mpiio/ranks/participants.hpp"
 
 // target=first: the path names a file of rank 0's node, and no other node sees it (docs/adr/0009).
 //

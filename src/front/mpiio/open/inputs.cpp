@@ -12,10 +12,12 @@
 #include "client/open/attendance.hpp"
 #include "client/open/own_process.hpp"
 #include "client/open/stage_inputs.hpp"
-#include "front/mpiio/call/calls.hpp"
+#include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/open/chain.hpp"
 #include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/open/posix_side.hpp"
+#include "front/mpiio/ranks/exchange.hpp"
+#include "front/mpiio/ranks/participants.hpp"
 #include "front/mpiio/ranks/roll_call.hpp"
 
 namespace millrace::front {
@@ -67,7 +69,7 @@ std::vector<client::Input> find(const Settings& settings) noexcept {
 }
 
 // The maximum over all ranks, word by word.
-bool reduce(const Company& mine, Company& all) {
+bool reduce(const Participants& mine, Participants& all) {
   constexpr int words = sizeof mine / sizeof(std::uint64_t);
   MPI_Request request;
   const int started = PMPI_Iallreduce(&mine, &all, words, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD, &request);
@@ -95,7 +97,7 @@ bool share(std::vector<client::Input>& inputs, std::vector<std::uint64_t>& group
   std::vector<std::byte> head(usual_bytes), rest;
   List list{inputs.size(), 0};
   for (const client::Input& input : inputs) {
-    const Listed one{input.stamp, own_company(0, true).group, input.path.size()};
+    const Listed one{input.stamp, own_participants(0, true).group, input.path.size()};
     append(rest, &one, sizeof one);
     list.names_bytes += input.path.size();
   }
@@ -186,8 +188,8 @@ void copy_inputs() {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (!all_take_part(MPI_COMM_WORLD, Before::all_have_met)) return;
-  const Company mine = own_company(rank, settings.across_nodes && posix_hooks_are_here());
-  Company all{};
+  const Participants mine = own_participants(rank, settings.across_nodes && posix_hooks_are_here());
+  Participants all{};
   if (!reduce(mine, all) || all.on_one_node()) return;
   if (all.refused != 0) {
     if (rank == 0)

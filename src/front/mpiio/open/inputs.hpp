@@ -2,11 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "front/mpiio/real.hpp"
+
 namespace millrace::front {
 
 // Inputs: plain files that all ranks read, named by the setting posix_stage (ADR 25). MPI_Init and
-// MPI_Init_thread (calls.hpp) copy them to every node. The hooks of front/posix then give the copies to
+// MPI_Init_thread copy them to every node. The hooks of front/posix then give the copies to
 // opens.
+
+// The hooks of MPI_Init and MPI_Init_thread.
+int own_init(Entry entry, int* argc, char*** argv) noexcept;
+int own_init_thread(Entry entry, int* argc, char*** argv, int required, int* provided) noexcept;
 
 // Closes this process's copies. Called after MPI_Finalize.
 void drop_inputs() noexcept;

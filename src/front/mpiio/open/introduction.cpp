@@ -2,11 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/open/introduction.hpp"
 
+#include "base/file_system.hpp"
 #include "client/start/job.hpp"
-#include "front/mpiio/call/own_read.hpp"
+#include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/ranks/coherence.hpp"
+#include "front/mpiio/ranks/exchange.hpp"
 
 namespace millrace::front {
+namespace {
+
+// True if this rank may read the file alone (call/own_read.hpp): the file system is local, and the settings
+// leave no calls to the library. The file is read this way only if all ranks may.
+bool may_read_alone(const std::string& path, const Settings& settings) {
+  return settings.direct_calls.empty() && is_local_type(type_of_file_system(path.c_str()));
+}
+
+}  // namespace
 
 bool introduce(MPI_Comm comm, const Introduction& mine, Introductions& heard) {
   constexpr int words = sizeof(Agreement) / sizeof(std::uint64_t);
@@ -15,20 +26,20 @@ bool introduce(MPI_Comm comm, const Introduction& mine, Introductions& heard) {
   std::vector<Introduction> all(static_cast<std::size_t>(size), mine);
   if (size > 1 && !gather(comm, mine, all, heard.decision)) return false;
   for (const Introduction& one : all) {
-    take_most(reinterpret_cast<std::uint64_t*>(&heard.agreement),
+    merge_max(reinterpret_cast<std::uint64_t*>(&heard.agreement),
               reinterpret_cast<const std::uint64_t*>(&one.agreement), words);
     heard.peers.push_back(one.self);
     heard.join(one.observed);
   }
-  heard.members = heard.agreement.company.on_one_node() ? static_cast<std::uint32_t>(size) : 0;
-  return heard.agreement.company.refused == 0;
+  heard.members = heard.agreement.participants.on_one_node() ? static_cast<std::uint32_t>(size) : 0;
+  return heard.agreement.participants.refused == 0;
 }
 
 Introduction introduction_of(MPI_Comm comm, int rank, const std::string& path, const Settings& settings,
                              bool wanted, const client::TargetFile& found, const Handles& others,
                              const Admission& admission) {
   Introduction mine{};
-  mine.agreement.company = own_company(rank, wanted, admission);
+  mine.agreement.participants = own_participants(rank, wanted, admission);
   mine.agreement.collective_direct = stays_direct(settings, "collective") ? 1 : 0;
   mine.agreement.left = others.left ? 1 : 0;
   mine.agreement.written = others.written ? 1 : 0;

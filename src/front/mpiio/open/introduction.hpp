@@ -10,16 +10,16 @@
 #include "client/costs/stint.hpp"
 #include "client/file/file.hpp"
 #include "client/file/target_file.hpp"
-#include "front/mpiio/handles/open.hpp"
-#include "front/mpiio/open/opening.hpp"
+#include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/ranks/nodes.hpp"
+#include "front/mpiio/ranks/participants.hpp"
 
 // What the ranks of an open for writing tell each other.
 namespace millrace::front {
 
 // The agreement of all ranks of an open: the maximum over all ranks, word by word.
 struct Agreement {
-  Company company;
+  Participants participants;
   std::uint64_t collective_direct;  // some rank wants collective calls left to the library
   std::uint64_t pure;               // some rank does not know the file's series as mixed
   std::uint64_t left;               // some rank has a handle of the file that is left to the library

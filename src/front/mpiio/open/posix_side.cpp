@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 #include <sys/stat.h>
 
-#include "front/mpiio/handles/open.hpp"
+#include "front/mpiio/handles/table.hpp"
 
 namespace millrace::front {
 namespace {

@@ -10,11 +10,11 @@
 #include "client/file/storage_host.hpp"
 #include "client/open/own_process.hpp"
 #include "client/start/job.hpp"
-#include "front/mpiio/call/own_read.hpp"
+#include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/open/chain.hpp"
 #include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/open/through.hpp"
-#include "front/mpiio/ranks/agreement.hpp"
+#include "front/mpiio/ranks/exchange.hpp"
 #include "front/mpiio/ranks/nodes.hpp"
 #include "front/mpiio/types/datatype.hpp"
 
@@ -28,7 +28,7 @@ client::ReadShares shares;
 
 // The agreement of all ranks of an open: the maximum over all ranks, word by word.
 struct ReadAgreement {
-  Company company;
+  Participants participants;
   std::uint64_t wanted;         // a Stage of rank 0, plus 1
   std::uint64_t unfit;          // why rank 0 finds that the file needs no agents: a Reason, or 0
   std::uint64_t bytes;          // the file's size, the largest that a rank has seen
@@ -57,12 +57,12 @@ bool introduce_reading(MPI_Comm comm, const ReadIntroduction& mine, ReadIntroduc
   std::vector<ReadIntroduction> all(static_cast<std::size_t>(size), mine);
   if (size > 1 && !gather(comm, mine, all, heard.decision)) return false;
   for (const ReadIntroduction& one : all) {
-    take_most(reinterpret_cast<std::uint64_t*>(&heard.agreement),
+    merge_max(reinterpret_cast<std::uint64_t*>(&heard.agreement),
               reinterpret_cast<const std::uint64_t*>(&one.agreement),
               sizeof heard.agreement / sizeof(std::uint64_t));
     heard.peers.push_back(one.self);
   }
-  return heard.agreement.company.refused == 0;
+  return heard.agreement.participants.refused == 0;
 }
 
 // This rank's part of the open.
@@ -140,7 +140,7 @@ void read_on_this_node(OwnOpen& own, std::uint64_t group) {
 void report_left(const OwnOpen& own, const ReadAgreement& all, client::Reason why) {
   if (client::process_settings().stats_path.empty()) return;
   const std::unique_ptr<client::File> file = client::open(
-      {.path = own.path, .group = all.company.group, .settings = own.settings.file, .writable = false});
+      {.path = own.path, .group = all.participants.group, .settings = own.settings.file, .writable = false});
   const bool small = why == client::Reason::file_small;
   (void)file->set_direct({why, 0, small ? all.bytes : 0, small ? worth_carrying_bytes : 0});
   (void)file->close();
@@ -161,21 +161,22 @@ bool read_on_nodes(OwnOpen& own, ReadIntroductions& heard) {
   auto open = std::make_unique<Open>();
   open->handle = own.handle;
   open->path = own.path;
-  open->group = all.company.group;
+  open->group = all.participants.group;
   open->reader = std::make_unique<Reader>();
   open->reader->original.size = all.bytes;
-  const StagePlan plan{own.path, own.settings, all.company.group, automatic ? nearly_whole : 0, own.share};
+  const StagePlan plan{own.path, own.settings, all.participants.group, automatic ? nearly_whole : 0,
+                       own.share};
   const bool staged = may_stage && stage(own.comm, plan, *open->reader);
   client::Reason why = all.written != 0 ? client::Reason::written_before : client::Reason::none;
   if (!staged && stage_as != Stage::whole && all.written == 0) {
     const Apart apart =
-        open_through(own.comm, {own.path, all.company.group, !automatic, std::move(own.found)}, heard.peers,
-                     heard.decision, *open);
+        open_through(own.comm, {own.path, all.participants.group, !automatic, std::move(own.found)},
+                     heard.peers, heard.decision, *open);
     if (apart == Apart::no) return add(std::move(open)), true;
     why = front::why(apart);
   }
   open->file = client::open({.path = own.path,
-                             .group = all.company.group,
+                             .group = all.participants.group,
                              .settings = own.settings.file,
                              .writable = false,
                              .left = why});
@@ -208,7 +209,7 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   const std::optional<std::string> path = kernel_path(filename);
   const bool wanted =
       admission.here && handle != MPI_FILE_NULL && path && settings.enabled && path_selected(settings, *path);
-  ReadAgreement mine{own_company(rank, wanted, admission),         0, 0, 0, 0, 0,
+  ReadAgreement mine{own_participants(rank, wanted, admission),    0, 0, 0, 0, 0,
                      wanted && handles_of(*path).written ? 1u : 0u};
   OwnOpen own{comm, handle, path.value_or(""), settings, {}};
   if (wanted) (void)own.found.remember(own.path);
@@ -233,11 +234,11 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
       leads && look.unfit() == client::Reason::none && look.storage_host == client::own_host_number();
   const Peer self = wanted ? describe_self(own.found, settings, false, serves) : Peer{};
   const bool all_want = introduce_reading(comm, {mine, self}, heard);
-  admission.hear(heard.agreement.company);
+  admission.hear(heard.agreement.participants);
   if (!all_want) return false;
-  if (!heard.agreement.company.on_one_node()) return read_on_nodes(own, heard);
+  if (!heard.agreement.participants.on_one_node()) return read_on_nodes(own, heard);
   if (heard.agreement.library_reads != 0) return false;
-  read_on_this_node(own, heard.agreement.company.group);
+  read_on_this_node(own, heard.agreement.participants.group);
   return true;
 }
 

@@ -4,7 +4,7 @@
 
 #include "front/mpiio/handles/open.hpp"
 #include "front/mpiio/open/chain.hpp"
-#include "front/mpiio/open/opening.hpp"
+#include "front/mpiio/ranks/participants.hpp"
 
 // Files that are opened for reading only. The program's handle stays the library's own. If the file has been
 // staged, reads by offset or individual pointer go to a second handle, which is of this node's copy. This

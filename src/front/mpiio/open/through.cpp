@@ -8,8 +8,8 @@
 
 #include "client/file/mounts.hpp"
 #include "client/open/stage.hpp"
-#include "front/mpiio/open/opening.hpp"
-#include "front/mpiio/ranks/agreement.hpp"
+#include "front/mpiio/ranks/communicator.hpp"
+#include "front/mpiio/ranks/exchange.hpp"
 #include "front/mpiio/types/datatype.hpp"
 
 namespace millrace::front {
@@ -54,7 +54,7 @@ Apart open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, co
   open.view = client::FileView(0, 1, share_map(MPI_BYTE));
   open.writable = false;
   open.reads_alone = true;
-  open.through = plan.large ? Open::Through::all : Open::Through::small;
+  open.through = plan.large ? Through::all : Through::small;
   open.until_written = true;
   open.holder = Open::Holder::both;
   return Apart::no;
@@ -63,19 +63,19 @@ Apart open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, co
 bool agents_carry(Open& open) {
   if (!open.tried.load(std::memory_order_acquire)) {
     const std::lock_guard guard(open.pointer_lock);
-    if (open.untried != nullptr && !try_meeting(*open.untried)) open.through = Open::Through::none;
+    if (open.untried != nullptr && !try_meeting(*open.untried)) open.through = Through::none;
     open.untried.reset();
     open.tried.store(true, std::memory_order_release);
   }
-  return open.through != Open::Through::none;
+  return open.through != Through::none;
 }
 
-Open::Through through_until_written(const client::TargetFile& target, const Settings& settings) {
-  if (!settings.across_nodes || !settings.direct_calls.empty()) return Open::Through::none;
-  if (settings.stage == Stage::pieces) return Open::Through::all;
+Through through_until_written(const client::TargetFile& target, const Settings& settings) {
+  if (!settings.across_nodes || !settings.direct_calls.empty()) return Through::none;
+  if (settings.stage == Stage::pieces) return Through::all;
   const bool worth = settings.stage == Stage::automatic && client::is_remote(target) &&
                      client::stamp_of(target.lasting_path()).size >= worth_carrying_bytes;
-  return worth ? Open::Through::small : Open::Through::none;
+  return worth ? Through::small : Through::none;
 }
 
 }  // namespace millrace::front

@@ -35,6 +35,6 @@ Apart open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, co
 bool agents_carry(Open& open);
 
 // Which reads of a file that may be written the agents carry, until it is written. Rank 0 calls this.
-Open::Through through_until_written(const client::TargetFile& target, const Settings& settings);
+Through through_until_written(const client::TargetFile& target, const Settings& settings);
 
 }  // namespace millrace::front

@@ -4,8 +4,7 @@
 
 #include "client/file/mounts.hpp"
 #include "client/start/job.hpp"
-#include "front/mpiio/mpi.hpp"
-#include "front/mpiio/ranks/agreement.hpp"
+#include "front/mpiio/ranks/communicator.hpp"
 
 namespace millrace::front {
 namespace {

@@ -21,8 +21,8 @@
 #include "client/open/own_process.hpp"
 #include "client/open/reach.hpp"
 #include "client/open/route.hpp"
-#include "front/mpiio/open/opening.hpp"
-#include "front/mpiio/real.hpp"
+#include "client/start/log.hpp"
+#include "front/mpiio/ranks/exchange.hpp"
 
 namespace millrace::front {
 namespace {
@@ -145,13 +145,6 @@ std::uint64_t node_number() {
   const ssize_t link = ::readlink("/proc/self/ns/net", text + size, sizeof text - size);
   if (link > 0) size += static_cast<std::size_t>(link);
   return checksum(text, size);
-}
-
-int least_of(MPI_Comm comm, int mine) {
-  int all = 0;
-  MPI_Request request;
-  const int started = PMPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm, &request);
-  return wait_asleep(started, request) ? all : 0;
 }
 
 Peer describe_self(const client::TargetFile& target, const Settings& settings, bool alone, bool meets) {

@@ -12,7 +12,6 @@
 #include "client/costs/cost_record.hpp"
 #include "client/file/file.hpp"
 #include "client/open/route.hpp"
-#include "front/mpiio/handles/open.hpp"
 #include "front/mpiio/mpi.hpp"
 
 namespace millrace::front {
@@ -31,6 +30,9 @@ struct Peer {
   client::AgentAddress agent;  // port 0: not known
 };
 
+// Which reads of a file the agents carry.
+enum class Through : std::uint32_t { none, small, all };
+
 // Rank 0's decision for all ranks.
 struct Decision {
   std::uint64_t wanted;
@@ -41,7 +43,7 @@ struct Decision {
   std::uint64_t stripe_bytes;
   std::uint64_t file_stripe_bytes;  // the file system's own stripe size; 0: none
   std::uint64_t storage_host;       // host_number() of the only machine with the file's bytes; 0: not known
-  Open::Through through;            // of a file that may be written
+  Through through;                  // of a file that may be written
   client::KnownCosts costs;
 };
 
@@ -95,10 +97,5 @@ client::Reason why(Apart apart);
 // Prints one line on stderr for each reason, about the first such file. Prints nothing if a setting is the
 // reason.
 void tell(Apart apart, const std::string& path, const FileSettings& settings);
-
-// The least of all ranks' values, which are not negative; 0 after an MPI error. Collective.
-int least_of(MPI_Comm comm, int mine);
-// True if `mine` is true on every rank of the communicator. Collective.
-inline bool all_of(MPI_Comm comm, bool mine) { return least_of(comm, mine ? 1 : 0) == 1; }
 
 }  // namespace millrace::front

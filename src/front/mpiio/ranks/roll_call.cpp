@@ -13,9 +13,11 @@
 #include "base/checksum.hpp"
 #include "client/open/attendance.hpp"
 #include "client/open/own_process.hpp"
-#include "front/mpiio/open/opening.hpp"
-#include "front/mpiio/ranks/agreement.hpp"
+#include "client/start/log.hpp"
+#include "front/mpiio/ranks/communicator.hpp"
+#include "front/mpiio/ranks/exchange.hpp"
 #include "front/mpiio/ranks/nodes.hpp"
+#include "front/mpiio/ranks/participants.hpp"
 
 namespace millrace::front {
 namespace {
@@ -36,7 +38,7 @@ constexpr std::uint64_t magic = 0x4c4c4143'4c4c4f52;  // "ROLLCALL"
 std::uint64_t build_number() {
   const std::string words = MILLRACE_VERSION + (" " + std::to_string(client::channel_version())) + " " +
                             std::to_string(sizeof(Peer)) + " " + std::to_string(sizeof(Decision)) + " " +
-                            std::to_string(sizeof(Company));
+                            std::to_string(sizeof(Participants));
   return checksum(words.data(), words.size());
 }
 

@@ -1,20 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "front/mpiio/ranks/agreement.hpp"
+#include "front/mpiio/ranks/communicator.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <numeric>
 #include <vector>
 
-#include "front/mpiio/open/opening.hpp"
-#include "front/mpiio/ranks/nodes.hpp"
+#include "front/mpiio/ranks/exchange.hpp"
 
 namespace millrace::front {
 namespace {
-
-// Files of the same ranks may set views in several threads at once. MPI allows tags up to 32767 everywhere.
-int tag_of(const Open& open) { return static_cast<int>(open.group >> 1 & 0x7fff); }
 
 // True if all of `group` are in MPI_COMM_WORLD. That is false for a file that spawned processes share, and
 // for a program with MPI sessions, which has no world.
@@ -29,19 +25,6 @@ bool within_world(MPI_Group group, int size) {
       PMPI_Group_translate_ranks(group, size, ranks.data(), world, there.data()) == MPI_SUCCESS;
   PMPI_Group_free(&world);
   return known && std::ranges::count(there, MPI_UNDEFINED) == 0;
-}
-
-// The file's ranks, if its communicator is not available any more.
-std::shared_ptr<const Ranks> ranks_of_file(const Open& open) {
-  auto ranks = std::make_shared<Ranks>();
-  MPI_Group group;
-  if (PMPI_File_get_group(open.handle, &group) != MPI_SUCCESS) return nullptr;
-  bool made = PMPI_Group_size(group, &ranks->size) == MPI_SUCCESS;
-  if (made && ranks->size > 1)
-    made = within_world(group, ranks->size) &&
-           PMPI_Comm_create_group(MPI_COMM_WORLD, group, tag_of(open), &ranks->comm) == MPI_SUCCESS;
-  PMPI_Group_free(&group);
-  return made ? ranks : nullptr;
 }
 
 using Held = std::shared_ptr<const Ranks>;
@@ -117,19 +100,26 @@ std::shared_ptr<const Ranks> ranks_of(MPI_Comm comm) {
   return ranks;
 }
 
+std::shared_ptr<const Ranks> ranks_of_file(MPI_File file, std::uint64_t number) {
+  // Files of the same ranks may set views in several threads at once. MPI allows tags up to 32767 everywhere.
+  const int tag = static_cast<int>(number >> 1 & 0x7fff);
+  auto ranks = std::make_shared<Ranks>();
+  MPI_Group group;
+  if (PMPI_File_get_group(file, &group) != MPI_SUCCESS) return nullptr;
+  bool made = PMPI_Group_size(group, &ranks->size) == MPI_SUCCESS;
+  if (made && ranks->size > 1)
+    made = within_world(group, ranks->size) &&
+           PMPI_Comm_create_group(MPI_COMM_WORLD, group, tag, &ranks->comm) == MPI_SUCCESS;
+  PMPI_Group_free(&group);
+  return made ? ranks : nullptr;
+}
+
 void end_agreements() {
   void* known = nullptr;
   int there = 0;
   if (calls_may_overlap() || key_of_ranks() == MPI_KEYVAL_INVALID) return;
   if (PMPI_Comm_get_attr(MPI_COMM_WORLD, key_of_ranks(), &known, &there) == MPI_SUCCESS && there != 0)
     PMPI_Comm_delete_attr(MPI_COMM_WORLD, key_of_ranks());
-}
-
-bool all_ranks(Open& open, bool mine) {
-  if (open.ranks == nullptr) open.ranks = ranks_of_file(open);
-  if (open.ranks == nullptr) return false;
-  if (open.ranks->size == 1) return mine;
-  return all_of(open.ranks->comm, mine);
 }
 
 }  // namespace millrace::front

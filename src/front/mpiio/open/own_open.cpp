@@ -1,32 +1,30 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/open/own_open.hpp"
+
 #include <optional>
 #include <string>
 
-#include "client/file/refresh.hpp"
 #include "client/file/storage_host.hpp"
 #include "client/open/attendance.hpp"
 #include "client/open/own_process.hpp"
 #include "client/start/job.hpp"
 #include "front/device/door.hpp"
-#include "front/mpiio/call/calls.hpp"
-#include "front/mpiio/call/own_read.hpp"
-#include "front/mpiio/call/pending.hpp"
-#include "front/mpiio/call/unmapped.hpp"
+#include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/open/first.hpp"
-#include "front/mpiio/open/inputs.hpp"
 #include "front/mpiio/open/introduction.hpp"
 #include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/open/posix_side.hpp"
 #include "front/mpiio/open/sieving.hpp"
 #include "front/mpiio/open/stage.hpp"
 #include "front/mpiio/open/through.hpp"
-#include "front/mpiio/ranks/agreement.hpp"
 #include "front/mpiio/ranks/coherence.hpp"
+#include "front/mpiio/ranks/communicator.hpp"
+#include "front/mpiio/ranks/exchange.hpp"
 #include "front/mpiio/ranks/nodes.hpp"
+#include "front/mpiio/ranks/participants.hpp"
 #include "front/mpiio/ranks/roll_call.hpp"
 #include "front/mpiio/types/datatype.hpp"
-#include "front/mpiio/types/linear.hpp"
 
 namespace millrace::front {
 namespace {
@@ -76,12 +74,12 @@ std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest
 }
 
 // Completes a file that several nodes have open.
-void set_routed(Open& open, MPI_Comm comm, bool first_of_node, Open::Through carried) {
+void set_routed(Open& open, MPI_Comm comm, bool first_of_node, Through carried) {
   open.routed = true;
   open.ranks = ranks_of(comm);
   open.looks_again = first_of_node;
   open.meets_at_close = may_join_late(open.file->settings());
-  open.until_written = carried != Open::Through::none;
+  open.until_written = carried != Through::none;
   open.through = carried;
   open.reads_alone = open.until_written;
 }
@@ -90,7 +88,7 @@ std::unique_ptr<Open> new_open(MPI_File handle, const std::string& path, const A
   auto open = std::make_unique<Open>();
   open->handle = handle;
   open->path = path;
-  open->group = all.company.group;
+  open->group = all.participants.group;
   open->view = client::FileView(0, 1, share_map(MPI_BYTE));
   open->collective_direct = all.collective_direct != 0;
   return open;
@@ -101,7 +99,7 @@ bool leave_mixed(const std::string& path, const Settings& settings, const Introd
                  Status named) {
   if (!named.ok()) client::log(path + ": the name may not be on the disk: " + named.describe());
   client::open({.path = path,
-                .group = heard.agreement.company.group,
+                .group = heard.agreement.participants.group,
                 .members = heard.members,
                 .settings = settings.file,
                 .mixed = true});
@@ -132,7 +130,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   }
   const Introduction mine = introduction_of(comm, rank, path, settings, wanted, found, others, admission);
   const bool all_want = introduce(comm, mine, heard);
-  admission.hear(heard.agreement.company);
+  admission.hear(heard.agreement.participants);
   if (!all_want || !opened) return false;
   if (rank == 0) client::learn_costs(heard.observed);
   const Agreement& all = heard.agreement;
@@ -145,17 +143,17 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
     apart = plan_meeting(comm, heard.peers, heard.decision, false, meeting);
   if (apart != Apart::no) meeting.routing = {};
   const bool carries = heard.members == 0 && all.written == 0 && all.collective_direct == 0;
-  const Open::Through carried = carries ? heard.decision.through : Open::Through::none;
+  const Through carried = carries ? heard.decision.through : Through::none;
   std::unique_ptr<Open> open = new_open(handle, path, all);
   open->file = open_everywhere(comm,
                                {.path = path,
-                                .group = all.company.group,
+                                .group = all.participants.group,
                                 .members = meeting.members,
                                 .settings = meeting.settings,
                                 .costs = heard.decision.costs.costs,
                                 .file_system = heard.decision.costs.file_system,
                                 .routing = meeting.routing,
-                                .through = carried != Open::Through::none,
+                                .through = carried != Through::none,
                                 .found = std::move(found),
                                 .named = named,
                                 .leaves_small = true},
@@ -212,32 +210,6 @@ bool opened_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode
   }
 }
 
-// The program ends without a wait for these.
-void end_pending_reads() noexcept {
-  try {
-    for (Open* open : all_files()) end_all_pending(*open);
-  } catch (...) {
-    client::log("out of memory at MPI_Finalize: memory of non-blocking reads may lack bytes");
-  }
-}
-
-// Closes Millrace's part of the file. The library's own close follows in any case.
-int leave(std::unique_ptr<Open> open) {
-  end_reading(*open);
-  // A rank may register the file as long as it writes or reads. So no node's agent may end the file before
-  // all ranks are here.
-  const bool unused = open->meets_at_close && all_ranks(*open, !open->file->used_pipeline());
-  const Status status = open->file->close();
-  if (open->routed && !unused) {  // so the next open finds all nodes' writes
-    (void)all_ranks(*open, true);
-    // All ranks of a node share its mount. The other ranks wait for this one in the library's close, which is
-    // collective.
-    if (open->looks_again) client::refresh(open->path);
-  }
-  close_unmapped(*open);
-  return status.ok() ? MPI_SUCCESS : raise(*open, status);
-}
-
 }  // namespace
 
 int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info,
@@ -274,58 +246,6 @@ int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_In
     if (opened && !ours) leave_alone(filename, handle);
   } catch (...) {
     client::log("out of memory at open: the MPI library alone writes the file");
-  }
-  return result;
-}
-
-int own_close(Entry entry, MPI_File* fh) noexcept {
-  const Scope scope;
-  int first = MPI_SUCCESS;
-  Fd held;
-  std::string deleted;
-  // This runs inside other hooks too, because an error handler may close the file.
-  if (fh != nullptr) {
-    try {
-      // The file that is closed needs no order: whoever opens it next waits for everything that is left of
-      // it. An order of a file with a ledger waits for the file's disk, and durability node promises a close
-      // that does not.
-      std::unique_ptr<Open> open = remove(*fh);
-      if (scope.outermost()) order_routed_files();
-      if (open != nullptr) {
-        end_all_pending(*open);
-        held = std::move(open->stand_in);
-        if (open->delete_on_close) deleted = open->path;
-        first = leave(std::move(open));
-      }
-    } catch (...) {
-      first = MPI_ERR_NO_MEM;
-    }
-  }
-  const int result = call<Slot::MPI_File_close>(entry, fh);
-  if (!deleted.empty()) client::remove_copy(deleted);
-  return first != MPI_SUCCESS ? first : result;
-}
-
-// The MPI library calls the delete callbacks of MPI_COMM_SELF's attributes first, and programs write and
-// close files in them. So this process leaves its agent after that. Leaving needs no MPI.
-int own_finalize(Entry entry) noexcept {
-  bool outermost = false;
-  {
-    const Scope scope;
-    outermost = scope.outermost();
-    if (outermost) {
-      end_pending_reads();
-      end_linear();
-      end_agreements();
-    }
-  }
-  const int result = call<Slot::MPI_Finalize>(entry);
-  if (!outermost) return result;
-  drop_inputs();
-  try {
-    client::finalize();
-  } catch (...) {
-    client::log("an error at MPI_Finalize: files that are still open may lack bytes");
   }
   return result;
 }

@@ -2,19 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "front/mpiio/handles/open.hpp"
+#include <cstdint>
+#include <memory>
+
+#include "front/mpiio/mpi.hpp"
 
 namespace millrace::front {
 
-// True if `mine` is true on every rank of the file. Collective over the file. All ranks must make the same
-// choice between the pipeline and the MPI library's collective functions. A rank in the pipeline never enters
-// the collective function, so other ranks there would wait for ever.
-bool all_ranks(Open& open, bool mine);
+// A communicator of Millrace's own with the ranks of a file. Destroying the last pointer to it is collective.
+struct Ranks {
+  MPI_Comm comm = MPI_COMM_NULL;  // null: this rank is alone, or no communicator can be made
+  int size = 1;
+  ~Ranks();
+};
 
 // The ranks of a communicator from which files are opened. All files of the communicator share one object,
 // because making it takes several messages between all ranks. Collective. If threads may call MPI at the same
 // time, each file gets its own object.
 std::shared_ptr<const Ranks> ranks_of(MPI_Comm comm);
+// The ranks of an open file, if its communicator is not available any more. Collective. `group` is the same
+// number on all ranks.
+std::shared_ptr<const Ranks> ranks_of_file(MPI_File file, std::uint64_t group);
 // False in a program with MPI sessions.
 bool has_world();
 // True if all ranks of the communicator are in MPI_COMM_WORLD.
