@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "front/mpiio/handles/open.hpp"
+#include "front/mpiio/real.hpp"
 
 // The hooks of the functions that table.py lists with class "own".
 namespace millrace::front {

@@ -3,7 +3,6 @@
 #include "front/mpiio/call/direct.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "front/mpiio/call/completion.hpp"

@@ -3,7 +3,6 @@
 #include "front/mpiio/call/first_read.hpp"
 
 #include "client/open/stage.hpp"
-#include "front/mpiio/call/completion.hpp"
 #include "front/mpiio/call/own_read.hpp"
 #include "front/mpiio/call/target.hpp"
 #include "front/mpiio/open/first.hpp"

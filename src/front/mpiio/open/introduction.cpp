@@ -6,7 +6,6 @@
 #include "client/start/job.hpp"
 #include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/ranks/coherence.hpp"
-#include "front/mpiio/ranks/exchange.hpp"
 
 namespace millrace::front {
 namespace {
@@ -20,19 +19,12 @@ bool may_read_alone(const std::string& path, const Settings& settings) {
 }  // namespace
 
 bool introduce(MPI_Comm comm, const Introduction& mine, Introductions& heard) {
-  constexpr int words = sizeof(Agreement) / sizeof(std::uint64_t);
-  int size = 1;
-  if (PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
-  std::vector<Introduction> all(static_cast<std::size_t>(size), mine);
-  if (size > 1 && !gather(comm, mine, all, heard.decision)) return false;
-  for (const Introduction& one : all) {
-    merge_max(reinterpret_cast<std::uint64_t*>(&heard.agreement),
-              reinterpret_cast<const std::uint64_t*>(&one.agreement), words);
-    heard.peers.push_back(one.self);
-    heard.join(one.observed);
-  }
-  heard.members = heard.agreement.participants.on_one_node() ? static_cast<std::uint32_t>(size) : 0;
-  return heard.agreement.participants.refused == 0;
+  std::vector<Introduction> all;
+  if (!tell_all(comm, mine, all, heard)) return false;
+  for (const Introduction& one : all) heard.join(one.observed);
+  const Participants& participants = heard.agreement.participants;
+  heard.members = participants.on_one_node() ? static_cast<std::uint32_t>(all.size()) : 0;
+  return participants.refused == 0;
 }
 
 Introduction introduction_of(MPI_Comm comm, int rank, const std::string& path, const Settings& settings,

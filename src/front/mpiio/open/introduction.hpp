@@ -11,6 +11,7 @@
 #include "client/file/file.hpp"
 #include "client/file/target_file.hpp"
 #include "front/mpiio/handles/table.hpp"
+#include "front/mpiio/ranks/exchange.hpp"
 #include "front/mpiio/ranks/nodes.hpp"
 #include "front/mpiio/ranks/participants.hpp"
 
@@ -48,6 +49,21 @@ struct Introductions {
     if (one.file_system == observed.file_system) observed.ways.join(one.ways);
   }
 };
+
+// Tells all ranks of an open this rank's message. `heard` gets the agreement and the peers of `all` messages,
+// and rank 0's decision. False: an MPI error. Collective.
+template <class One, class Heard>
+bool tell_all(MPI_Comm comm, const One& mine, std::vector<One>& all, Heard& heard) {
+  int size = 1;
+  if (PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
+  all.assign(static_cast<std::size_t>(size), mine);
+  if (size > 1 && !gather(comm, mine, all, heard.decision)) return false;
+  for (const One& one : all) {
+    merge_max(heard.agreement, one.agreement);
+    heard.peers.push_back(one.self);
+  }
+  return true;
+}
 
 // False: some rank does not want the file accelerated. Collective.
 bool introduce(MPI_Comm comm, const Introduction& mine, Introductions& heard);

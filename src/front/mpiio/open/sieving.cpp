@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <string_view>
 
 #include "base/file_system.hpp"
 #include "client/open/own_process.hpp"

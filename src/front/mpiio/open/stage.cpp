@@ -12,10 +12,9 @@
 #include "client/start/job.hpp"
 #include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/open/chain.hpp"
+#include "front/mpiio/open/introduction.hpp"
 #include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/open/through.hpp"
-#include "front/mpiio/ranks/exchange.hpp"
-#include "front/mpiio/ranks/nodes.hpp"
 #include "front/mpiio/types/datatype.hpp"
 
 namespace millrace::front {
@@ -52,17 +51,8 @@ struct ReadIntroductions {
 
 // False: some rank does not want the file accelerated.
 bool introduce_reading(MPI_Comm comm, const ReadIntroduction& mine, ReadIntroductions& heard) {
-  int size = 1;
-  if (PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
-  std::vector<ReadIntroduction> all(static_cast<std::size_t>(size), mine);
-  if (size > 1 && !gather(comm, mine, all, heard.decision)) return false;
-  for (const ReadIntroduction& one : all) {
-    merge_max(reinterpret_cast<std::uint64_t*>(&heard.agreement),
-              reinterpret_cast<const std::uint64_t*>(&one.agreement),
-              sizeof heard.agreement / sizeof(std::uint64_t));
-    heard.peers.push_back(one.self);
-  }
-  return heard.agreement.participants.refused == 0;
+  std::vector<ReadIntroduction> all;
+  return tell_all(comm, mine, all, heard) && heard.agreement.participants.refused == 0;
 }
 
 // This rank's part of the open.

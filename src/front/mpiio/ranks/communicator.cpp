@@ -3,28 +3,27 @@
 #include "front/mpiio/ranks/communicator.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <numeric>
-#include <vector>
 
 #include "front/mpiio/ranks/exchange.hpp"
 
 namespace millrace::front {
 namespace {
 
-// True if all of `group` are in MPI_COMM_WORLD. That is false for a file that spawned processes share, and
-// for a program with MPI sessions, which has no world.
-bool within_world(MPI_Group group, int size) {
+// Empty for a file that spawned processes share, and for a program with MPI sessions, which has no world.
+std::vector<int> world_ranks_of(MPI_Group group) {
   MPI_Group world;
-  if (!has_world()) return false;
-  if (PMPI_Comm_group(MPI_COMM_WORLD, &world) != MPI_SUCCESS) return false;
-  std::vector<int> ranks(static_cast<std::size_t>(size));
-  std::vector<int> there(ranks.size());
+  int size = 0;
+  if (!has_world() || PMPI_Group_size(group, &size) != MPI_SUCCESS ||
+      PMPI_Comm_group(MPI_COMM_WORLD, &world) != MPI_SUCCESS)
+    return {};
+  std::vector<int> ranks(static_cast<std::size_t>(size)), there(ranks.size());
   std::iota(ranks.begin(), ranks.end(), 0);
   const bool known =
       PMPI_Group_translate_ranks(group, size, ranks.data(), world, there.data()) == MPI_SUCCESS;
   PMPI_Group_free(&world);
-  return known && std::ranges::count(there, MPI_UNDEFINED) == 0;
+  if (!known || std::ranges::count(there, MPI_UNDEFINED) != 0) return {};
+  return there;
 }
 
 using Held = std::shared_ptr<const Ranks>;
@@ -60,13 +59,12 @@ bool has_world() {
   return PMPI_Initialized(&initialized) == MPI_SUCCESS && initialized != 0;
 }
 
-bool within_world(MPI_Comm comm) {
+std::vector<int> world_ranks(MPI_Comm comm) {
   MPI_Group group;
-  int size = 0;
-  if (PMPI_Comm_group(comm, &group) != MPI_SUCCESS) return false;
-  const bool within = PMPI_Group_size(group, &size) == MPI_SUCCESS && within_world(group, size);
+  if (PMPI_Comm_group(comm, &group) != MPI_SUCCESS) return {};
+  std::vector<int> ranks = world_ranks_of(group);
   PMPI_Group_free(&group);
-  return within;
+  return ranks;
 }
 
 bool calls_may_overlap() {
@@ -108,7 +106,7 @@ std::shared_ptr<const Ranks> ranks_of_file(MPI_File file, std::uint64_t number) 
   if (PMPI_File_get_group(file, &group) != MPI_SUCCESS) return nullptr;
   bool made = PMPI_Group_size(group, &ranks->size) == MPI_SUCCESS;
   if (made && ranks->size > 1)
-    made = within_world(group, ranks->size) &&
+    made = !world_ranks_of(group).empty() &&
            PMPI_Comm_create_group(MPI_COMM_WORLD, group, tag, &ranks->comm) == MPI_SUCCESS;
   PMPI_Group_free(&group);
   return made ? ranks : nullptr;

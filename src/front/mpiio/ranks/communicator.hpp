@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "front/mpiio/mpi.hpp"
 
@@ -25,8 +26,8 @@ std::shared_ptr<const Ranks> ranks_of(MPI_Comm comm);
 std::shared_ptr<const Ranks> ranks_of_file(MPI_File file, std::uint64_t group);
 // False in a program with MPI sessions.
 bool has_world();
-// True if all ranks of the communicator are in MPI_COMM_WORLD.
-bool within_world(MPI_Comm comm);
+// The ranks in MPI_COMM_WORLD of the communicator's ranks; empty if some are not there.
+std::vector<int> world_ranks(MPI_Comm comm);
 // True if threads may call MPI at the same time.
 bool calls_may_overlap();
 // Frees the ranks of MPI_COMM_WORLD, which MPI itself never frees. Collective; call it before MPI_Finalize.

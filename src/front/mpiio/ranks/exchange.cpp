@@ -2,19 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/ranks/exchange.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <ctime>
 
 namespace millrace::front {
-
-bool reduce_words(MPI_Comm comm, const std::uint64_t* mine, std::uint64_t* all, int words) {
-  return PMPI_Allreduce(mine, all, words, MPI_UINT64_T, MPI_MAX, comm) == MPI_SUCCESS;
-}
-
-void merge_max(std::uint64_t* all, const std::uint64_t* one, int words) {
-  for (int i = 0; i < words; ++i) all[i] = std::max(all[i], one[i]);
-}
 
 bool wait_asleep(int started, MPI_Request& request, const Late& late) {
   // A long wait has long pauses: ranks that look often take processor time from the agents.

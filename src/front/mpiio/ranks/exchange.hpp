@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -13,17 +14,21 @@
 namespace millrace::front {
 
 // The maximum over all ranks of the communicator, word by word. T consists of 64-bit words that are below
-// 2^63, or are only compared for equality.
-bool reduce_words(MPI_Comm comm, const std::uint64_t* mine, std::uint64_t* all, int words);
-
-// The same maximum for words that this rank has already received.
-void merge_max(std::uint64_t* all, const std::uint64_t* one, int words);
-
+// 2^63, or are only compared for equality. False: an MPI error.
 template <class T>
 bool all_at_most(MPI_Comm comm, const T& mine, T& all) {
   static_assert(sizeof(T) % sizeof(std::uint64_t) == 0, "reduced as words");
-  return reduce_words(comm, reinterpret_cast<const std::uint64_t*>(&mine),
-                      reinterpret_cast<std::uint64_t*>(&all), sizeof(T) / sizeof(std::uint64_t));
+  return PMPI_Allreduce(&mine, &all, sizeof(T) / sizeof(std::uint64_t), MPI_UINT64_T, MPI_MAX, comm) ==
+         MPI_SUCCESS;
+}
+
+// The same maximum for words that this rank has already received.
+template <class T>
+void merge_max(T& all, const T& one) {
+  static_assert(sizeof(T) % sizeof(std::uint64_t) == 0, "merged as words");
+  auto* words = reinterpret_cast<std::uint64_t*>(&all);
+  const auto* more = reinterpret_cast<const std::uint64_t*>(&one);
+  for (std::size_t i = 0; i < sizeof(T) / sizeof(std::uint64_t); ++i) words[i] = std::max(words[i], more[i]);
 }
 
 // What a long wait does, once, after this time in which the process ran.

@@ -56,21 +56,11 @@ constexpr const char* consequence =
 
 // The world ranks of the communicator's ranks; empty: some are of another world, or the world is not on one
 // node.
-std::vector<int> ranks_on_this_node(MPI_Comm comm, int size) {
-  MPI_Group world, group;
-  int world_size = 0;
-  if (!has_world() || PMPI_Comm_size(MPI_COMM_WORLD, &world_size) != MPI_SUCCESS ||
-      !client::world_is_here(world_size))
+std::vector<int> ranks_on_this_node(MPI_Comm comm) {
+  int size = 0;
+  if (!has_world() || PMPI_Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS || !client::world_is_here(size))
     return {};
-  PMPI_Comm_group(MPI_COMM_WORLD, &world);
-  PMPI_Comm_group(comm, &group);
-  std::vector<int> ranks(static_cast<std::size_t>(size)), there(ranks.size(), MPI_UNDEFINED);
-  for (int i = 0; i < size; ++i) ranks[static_cast<std::size_t>(i)] = i;
-  const int error = PMPI_Group_translate_ranks(group, size, ranks.data(), world, there.data());
-  PMPI_Group_free(&group);
-  PMPI_Group_free(&world);
-  if (error != MPI_SUCCESS || std::ranges::find(there, MPI_UNDEFINED) != there.end()) return {};
-  return there;
+  return world_ranks(comm);
 }
 
 // The ranks of one node see each other without messages. False: some have no Millrace.
@@ -128,7 +118,7 @@ bool alike(const std::vector<Answer>& answers, bool tells) {
 bool call_roll(MPI_Comm comm, int size, Before before) {
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
-  const std::vector<int> here = ranks_on_this_node(comm, size);
+  const std::vector<int> here = ranks_on_this_node(comm);
   if (!here.empty() && !all_attend(here, here[static_cast<std::size_t>(rank)])) return false;
   static const Answer own{magic, build_number(), node_number(), client::agent_number()};
   std::vector<Answer> answers(static_cast<std::size_t>(size));
@@ -168,7 +158,7 @@ bool all_take_part(MPI_Comm comm, Before before) {
   const int key = key_of_answer();
   if (key != MPI_KEYVAL_INVALID && PMPI_Comm_get_attr(comm, key, &known, &there) == MPI_SUCCESS && there != 0)
     return known == &yes;
-  if (world_takes_part.load() && within_world(comm)) return true;
+  if (world_takes_part.load() && !world_ranks(comm).empty()) return true;
   const bool all = call_roll(comm, size, before);
   if (key != MPI_KEYVAL_INVALID) (void)PMPI_Comm_set_attr(comm, key, all ? &yes : &no);
   int likeness = MPI_UNEQUAL;

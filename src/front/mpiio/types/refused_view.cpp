@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/types/refused_view.hpp"
 
-#include "client/file/file.hpp"
 #include "client/start/log.hpp"
 #include "front/mpiio/types/datatype.hpp"
 #include "front/mpiio/types/flatten.hpp"
