@@ -110,7 +110,7 @@ bool read_pieces(Open& open, const Row& row, const Arguments& a, int& result) {
 
 bool reads_alone(const Open& open, const Row& row) {
   return open.reads_alone && row.direction == Direction::read && row.position != Position::shared &&
-         row.completion != Completion::split_end && !open.atomic && !open.foreign && !open.left;
+         row.completion != Completion::split_end && !open.atomic && !open.foreign && !open.bypassed;
 }
 
 int read_independent(Open& open, const Row& row, const Arguments& a) {

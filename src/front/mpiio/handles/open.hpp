@@ -55,7 +55,7 @@ struct Open {
   bool routed = false;          // several nodes have the file open, and their agents work together
   bool looks_again = false;     // routed, and this rank refreshes the mount of its node at close
   bool meets_at_close = false;  // routed or through: a rank may still need its agent when others close
-  bool left = false;            // all ranks leave the file to the MPI library (Apart)
+  bool bypassed = false;        // all ranks leave the file to the MPI library (Apart)
   bool foreign = false;         // a data representation other than native
   client::Sweep sweep;          // for direct writes with holes (open/sieving.hpp); window 0: no data sieving
   bool collective_direct = false;         // collective calls stay with the MPI library, on all ranks alike
@@ -67,7 +67,7 @@ struct Open {
 
   bool pipeline() const { return mapped && writes_alone(); }
   // True if writes need no other rank. They take the pipeline or the library's independent functions.
-  bool writes_alone() const { return !atomic && !foreign && !left; }
+  bool writes_alone() const { return !atomic && !foreign && !bypassed; }
 
   // True once for each view after the first. The ranks have met in MPI_File_set_view.
   bool takes_meeting() { return views > 1 && fresh_view.exchange(false, std::memory_order_relaxed); }

@@ -27,7 +27,7 @@ Table& table() {
 }
 
 bool is_ordered(const Open& open) {
-  return open.routed || open.left || open.guest || open.reader != nullptr || !open.writable;
+  return open.routed || open.bypassed || open.guest || open.reader != nullptr || !open.writable;
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ void leave_agents(Open& open) {
 Handles handles_of(const std::string& path) {
   Handles found;
   each_of_same_file(path, any, [&found](const Open& open) {
-    found.left |= open.left;
+    found.bypassed |= open.bypassed;
     found.routed |= open.routed;
     found.written |= open.written;
     found.plain |= !open.routed && open.through == Through::none && open.file->registered();
@@ -106,9 +106,9 @@ Handles handles_of(const std::string& path) {
   return found;
 }
 
-void leave_same_file(const std::string& path, client::Reason reason) {
+void bypass_same_file(const std::string& path, client::Reason reason) {
   each_of_same_file(path, any, [reason](const Open& open) {
-    if (!open.left) (void)open.file->bar(reason);
+    if (!open.bypassed) (void)open.file->bar(reason);
   });
 }
 

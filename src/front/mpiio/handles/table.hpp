@@ -37,14 +37,14 @@ std::unique_ptr<Open> remove(MPI_File handle);
 void add_guest(MPI_File handle, const std::string& path);
 // The facts about this process's handles of one file.
 struct Handles {
-  bool left = false;    // a handle is left to the MPI library because of other nodes
-  bool routed = false;  // a handle is of several nodes that work together
+  bool bypassed = false;  // a handle is left to the MPI library because of other nodes
+  bool routed = false;    // a handle is of several nodes that work together
   bool plain = false;  // a handle has ranks of this node only, and this process has written through the agent
   bool written = false;  // this rank has written by a handle
 };
 Handles handles_of(const std::string& path);
 // Turns the pipeline off for these handles, because another handle of the file is left to the MPI library.
-void leave_same_file(const std::string& path, client::Reason reason);
+void bypass_same_file(const std::string& path, client::Reason reason);
 // Agents carry reads of a file until it is written. A direct write goes through the writer's own node, and
 // another node's cache may lack it. So a rank reads by itself after its first write, and all ranks leave
 // reads to the library once all of them know of a write.

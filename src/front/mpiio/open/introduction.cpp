@@ -33,7 +33,7 @@ Introduction introduction_of(MPI_Comm comm, int rank, const std::string& path, c
   Introduction mine{};
   mine.agreement.participants = own_participants(rank, wanted, admission);
   mine.agreement.collective_direct = stays_direct(settings, "collective") ? 1 : 0;
-  mine.agreement.left = others.left ? 1 : 0;
+  mine.agreement.bypassed = others.bypassed ? 1 : 0;
   mine.agreement.written = others.written ? 1 : 0;
   int size = 1;
   // Ranks of several nodes never read alone, so none of them asks the file system for its type.
@@ -46,7 +46,7 @@ Introduction introduction_of(MPI_Comm comm, int rank, const std::string& path, c
   if (!wanted) return mine;
   mine.agreement.incoherent = may_be_incoherent(found) ? 1 : 0;
   mine.observed = client::observed_files();
-  const bool starts = settings.across_nodes && mine.agreement.pure != 0 && mine.agreement.left == 0 &&
+  const bool starts = settings.across_nodes && mine.agreement.pure != 0 && mine.agreement.bypassed == 0 &&
                       mine.agreement.incoherent == 0 && client::is_last_of_node(size);
   mine.self = describe_self(found, settings, others.plain && !others.routed, starts);
   return mine;

@@ -136,7 +136,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   const Agreement& all = heard.agreement;
   if (all.pure == 0) return leave_mixed(path, settings, heard, named);
   Meeting meeting{{}, heard.members, settings.file, false};
-  Apart apart = all.left != 0                                            ? Apart::left_before
+  Apart apart = all.bypassed != 0                                        ? Apart::left_before
                 : all.incoherent != 0 && others_may_write(heard.members) ? Apart::incoherent
                                                                          : Apart::no;
   if (apart == Apart::no && heard.members == 0)
@@ -158,17 +158,17 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
                                 .named = named,
                                 .leaves_small = true},
                                meeting, apart);
-  open->left = apart != Apart::no;
+  open->bypassed = apart != Apart::no;
   open->one_node = heard.members != 0;
-  if (heard.members != 0 && !open->left) {
+  if (heard.members != 0 && !open->bypassed) {
     const client::Costs& costs = heard.decision.costs.costs;
     open->sweep = {sieve_bytes(handle, path), costs.call_ps / costs.swept_byte_ps};
   }
   open->reads_alone = heard.members != 0 && all.library_reads == 0 && (amode & MPI_MODE_WRONLY) == 0;
-  if (heard.members == 0 && !open->left) set_routed(*open, comm, meeting.first_of_node, carried);
-  if (open->left) leave_same_file(path, why(Apart::left_before));
+  if (heard.members == 0 && !open->bypassed) set_routed(*open, comm, meeting.first_of_node, carried);
+  if (open->bypassed) bypass_same_file(path, why(Apart::left_before));
   const bool speaks = rank == 0 && (heard.members == 0 || client::is_first_of_node());
-  if (open->left && speaks) tell(apart, path, settings.file);
+  if (open->bypassed && speaks) tell(apart, path, settings.file);
   if ((amode & MPI_MODE_APPEND) == 0) open->holder = Open::Holder::both;
   add(std::move(open));
   return true;
