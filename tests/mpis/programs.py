@@ -39,7 +39,7 @@ LEFT_OUT = (
     ("mpich-4.0.3", "mpi4py", "its ROMIO ends with 'Out of memory' (flatten.c) at MPI_File_set_view"),
     ("impi", "unmapped", "Intel MPI refuses a view with an empty block and damages its memory"),
 )
-MPIIO = [SOURCE / f"src/front/mpiio/{name}.cpp" for name in ("datatype", "flatten", "contents", "placing")]
+MPIIO = [SOURCE / f"src/front/mpiio/types/{name}.cpp" for name in ("datatype", "flatten", "contents", "placing")]
 TYPEMAP = [SOURCE / f"src/client/view/{name}.cpp" for name in ("typemap", "typemap_builder", "view")]
 DIFFERENTIAL = [TESTS / f"differential/{name}.cpp" for name in ("differential", "subject", "subject_pointers")]
 

@@ -36,13 +36,14 @@ SYSTEM_CALLS = {
     "src/staging/end": "one read or write at a time of the program's own descriptor, as the program called it",
     "src/staging/process/": "another process's memory, and the child that holds it: fork, a socket, pidfd",
     "src/capi/": "opens, reads, writes, syncs and closes the program's own files, as it asks",
-    "src/front/mpiio/linear": "a file in memory that the MPI library writes to",
+    "src/front/mpiio/types/linear": "a file in memory that the MPI library writes to",
     "src/front/posix/": "hooks have the system calls' names, and hand the real ones to src/plain",
     "src/client/open/reach": "waits for connections: poll",
     "src/client/file/refresh": "makes the file system look again: statx",
     "src/client/file/stripe": "asks the file system for a file's stripes; the preload does without src/io",
-    "src/front/mpiio/nodes": "stat tells whether all nodes see one file; the node's identity is read from /proc",
-    "src/front/mpiio/open": "stat tells which file a name means",
+    "src/front/mpiio/ranks/nodes": "stat tells whether all nodes see one file; the node's identity is read from /proc",
+    "src/front/mpiio/handles/table": "stat tells which file a name means",
+    "src/front/mpiio/open/opening": "stat tells which file a name means",
 }
 
 # Files that may drop the result of a call that changes a file. A line that nobody needs is an error.

@@ -49,6 +49,11 @@ class Rules(unittest.TestCase):
         self.assertTrue(problems("src/agent/common/a.hpp", "base/result.hpp"))
         self.assertTrue(problems("src/agent/pipeline/a.cpp", "agent/a.hpp"))
 
+        self.assertTrue(problems("src/front/mpiio/open/a.cpp", "front/mpiio/call/pending.hpp"))
+        self.assertFalse(problems("src/front/mpiio/call/a.cpp", "front/mpiio/open/opening.hpp"))
+        self.assertFalse(problems("src/front/mpiio/open/a.cpp", "client/open/open.hpp"))
+        self.assertTrue(problems("src/front/mpiio/a.hpp", "base/result.hpp"))
+
     def test_rooms_inside_have_one_order(self):
         for inside in rules.INSIDE.values():
             seen = set()

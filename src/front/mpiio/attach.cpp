@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/hook/attach.hpp"
 
-#include "front/mpiio/calls.hpp"
-#include "front/mpiio/transfer.hpp"
+#include "front/mpiio/call/calls.hpp"
+#include "front/mpiio/device/transfer.hpp"
+#include "front/mpiio/open/inputs.hpp"
+#include "front/mpiio/open/own_open.hpp"
 
 namespace millrace::front {
 

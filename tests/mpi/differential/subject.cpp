@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "front/mpiio/datatype.hpp"
+#include "front/mpiio/types/datatype.hpp"
 #include "implementation.h"
 
 namespace {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "client/view/view.hpp"
-#include "front/mpiio/datatype.hpp"
-#include "front/mpiio/flatten.hpp"
-#include "front/mpiio/view_check.hpp"
+#include "front/mpiio/types/datatype.hpp"
+#include "front/mpiio/types/flatten.hpp"
+#include "front/mpiio/types/view_check.hpp"
 #include "random_type.hpp"
 
 namespace {

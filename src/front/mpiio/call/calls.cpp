@@ -1,0 +1,346 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/call/calls.hpp"
+
+#include <strings.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "client/file/refresh.hpp"
+#include "client/open/own_process.hpp"
+#include "front/mpiio/call/pending.hpp"
+#include "front/mpiio/call/unmapped.hpp"
+#include "front/mpiio/handles/table.hpp"
+#include "front/mpiio/open/first.hpp"
+#include "front/mpiio/open/inputs.hpp"
+#include "front/mpiio/open/stage.hpp"
+#include "front/mpiio/ranks/communicator.hpp"
+#include "front/mpiio/types/datatype.hpp"
+#include "front/mpiio/types/linear.hpp"
+#include "front/mpiio/types/refused_view.hpp"
+#include "front/mpiio/types/view_check.hpp"
+
+namespace millrace::front {
+namespace {
+
+// Records stay valid when the view changes. A new view only changes the policy of later calls.
+Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+                  const char* datarep) {
+  const bool usable = open.pipeline();
+  ++open.views;
+  open.fresh_view = true;
+  std::shared_ptr<const client::TypeMap> map = share_map(filetype);
+  MPI_Count unit = 0;
+  open.mapped = map != nullptr && disp >= 0 && PMPI_Type_size_x(etype, &unit) == MPI_SUCCESS && unit > 0;
+  if (open.mapped) {
+    open.view =
+        client::FileView(static_cast<std::uint64_t>(disp), static_cast<std::uint64_t>(unit), std::move(map));
+    open.mapped = open.view.usable() && library_agrees(open.handle, open.view);
+  }
+  open.foreign = strcasecmp(datarep, "native") != 0;
+  const bool unmapped = !open.mapped && open.writable && open.location != Open::Location::elsewhere &&
+                        !open.bypassed && !open.foreign && open.sweep.window == 0;
+  const bool taken = !unmapped || set_unmapped_view(open, disp, etype, filetype, datarep);
+  {
+    const std::lock_guard guard(open.pointer_lock);
+    open.position = 0;
+    open.holder = Open::Holder::both;
+  }
+  if (!taken) return Code::io;
+  if (open.pipeline() == usable) return {};
+  if (open.pipeline()) return open.file->set_direct({});
+  return open.file->set_direct(
+      {open.foreign ? client::Reason::foreign_data : reason_for_no_view(filetype, open.path)});
+}
+
+// Moves the individual pointer without the library. False if the library has to do it.
+bool seek_here(Open& open, MPI_Offset offset, int whence) {
+  const std::lock_guard guard(open.pointer_lock);
+  MPI_Offset base = 0;
+  if (whence == MPI_SEEK_CUR) {
+    if (current_position(open, base) != MPI_SUCCESS) return false;
+  } else if (whence != MPI_SEEK_SET) {
+    return false;
+  }
+  MPI_Offset target = 0;
+  if (__builtin_add_overflow(base, offset, &target) || target < 0) return false;
+  open.position = target;
+  open.holder = Open::Holder::ours;
+  return true;
+}
+
+// Another handle may have pending bytes at the end of the file, so MPI_SEEK_END flushes first.
+int seek_to_read(Entry entry, const Open& open, MPI_Offset offset, int whence) {
+  const MPI_File source = open.reading();
+  const Status flushed =
+      whence == MPI_SEEK_END && source == open.handle ? open.file->flush(everything) : Status();
+  const int result = call<Slot::MPI_File_seek>(entry, source, offset, whence);
+  return flushed.ok() ? result : raise(open, flushed);
+}
+
+// ROMIO answers "false" for file systems whose clients have caches of their own (NFS), because another node
+// may read old bytes until MPI_File_sync. HDF5 1.14 then refuses independent writes. If all ranks of the file
+// are on one node, they share its cache, and a read finds what any of them has written. So the answer is
+// "true" there. Without the key, or on several nodes, the library's answer stays.
+void answer_visibility(const Open& open, MPI_Info info) {
+  constexpr const char* key = "romio_visibility_immediate";
+  std::array<char, MPI_MAX_INFO_VAL + 1> value{};
+  int there = 0;
+  if (!open.one_node || PMPI_Info_get(info, key, MPI_MAX_INFO_VAL, value.data(), &there) != MPI_SUCCESS)
+    return;
+  if (there != 0 && std::string_view(value.data()) == "false") PMPI_Info_set(info, key, "true");
+}
+
+// The program ends without a wait for these.
+void end_pending_reads() noexcept {
+  try {
+    for (Open* open : all_files()) end_all_pending(*open);
+  } catch (...) {
+    client::log("out of memory at MPI_Finalize: memory of non-blocking reads may lack bytes");
+  }
+}
+
+// Closes Millrace's part of the file. The library's own close follows in any case.
+int leave(std::unique_ptr<Open> open) {
+  end_reading(*open);
+  // A rank may register the file as long as it writes or reads. So no node's agent may end the file before
+  // all ranks are here.
+  const bool unused = open->meets_at_close && all_ranks(*open, !open->file->used_pipeline());
+  const Status status = open->file->close();
+  if (open->routed && !unused) {  // so the next open finds all nodes' writes
+    (void)all_ranks(*open, true);
+    // All ranks of a node share its mount. The other ranks wait for this one in the library's close, which is
+    // collective.
+    if (open->looks_again) client::refresh(open->path);
+  }
+  close_unmapped(*open);
+  return status.ok() ? MPI_SUCCESS : raise(*open, status);
+}
+
+}  // namespace
+
+void order_between_nodes() noexcept {
+  const Scope scope;
+  if (!scope.outermost()) return;
+  try {
+    order_routed_files();
+  } catch (...) {
+    client::log("out of memory: if several nodes write the same bytes, older bytes may stay in the file");
+  }
+}
+
+int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
+  const Scope scope;
+  const int result = call<Slot::MPI_File_get_info>(entry, fh, info_used);
+  const Open* open = scope.find(fh);
+  if (open == nullptr || open->guest || result != MPI_SUCCESS) return result;
+  if (open->reader != nullptr) {
+    PMPI_Info_set(*info_used, "millrace_stage", open->reader->copy != MPI_FILE_NULL ? "whole" : "none");
+    return MPI_SUCCESS;
+  }
+  if (!open->writable) {
+    PMPI_Info_set(*info_used, "millrace_stage", open->through != Through::none ? "pieces" : "none");
+    return MPI_SUCCESS;
+  }
+  answer_visibility(*open, *info_used);
+  try {
+    const FileSettings& settings = open->file->settings();
+    PMPI_Info_set(*info_used, "millrace_strategy", std::string(name_of(settings.strategy)).c_str());
+    PMPI_Info_set(*info_used, "millrace_merge", settings.merge != 0 ? "1" : "0");
+    PMPI_Info_set(*info_used, "millrace_sort_buffer", std::to_string(settings.sort_buffer_bytes).c_str());
+    PMPI_Info_set(*info_used, "millrace_record_max", std::to_string(settings.record_max_bytes).c_str());
+    PMPI_Info_set(*info_used, "millrace_durability", std::string(name_of(settings.durability)).c_str());
+    PMPI_Info_set(*info_used, "millrace_fdatasync_interval",
+                  std::to_string(settings.fdatasync_interval_bytes).c_str());
+  } catch (...) {
+    return raise(*open, Code::no_memory);
+  }
+  return MPI_SUCCESS;
+}
+
+int own_set_view(Entry entry, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+                 const char* datarep, MPI_Info info) noexcept {
+  const Scope scope;
+  Open* open = scope.find(fh);
+  if (open != nullptr) end_all_pending(*open);
+  const int result = call<Slot::MPI_File_set_view>(entry, fh, disp, etype, filetype, datarep, info);
+  if (open == nullptr || open->guest || result != MPI_SUCCESS) return result;
+  if (open->reader != nullptr) {
+    if (open->reading() == open->handle) return result;
+    return call<Slot::MPI_File_set_view>(Entry::pmpi, open->reading(), disp, etype, filetype, datarep, info);
+  }
+  try {
+    const Status status = adopt_view(*open, disp, etype, filetype, datarep);
+    return status.ok() ? result : raise(*open, status);
+  } catch (...) {
+    return raise(*open, Code::no_memory);
+  }
+}
+
+int own_seek(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
+  const Scope scope;
+  Open* open = scope.find(fh);
+  if (open == nullptr) return call<Slot::MPI_File_seek>(entry, fh, offset, whence);
+  if (open->guest || open->reader != nullptr) return seek_to_read(entry, *open, offset, whence);
+  if (seek_here(*open, offset, whence)) return MPI_SUCCESS;
+  const Status flushed = settle_size(*open);  // bytes at the end of the file may be pending
+  if (!flushed.ok() && open->location == Open::Location::elsewhere) return raise(*open, flushed);
+  hand_over(*open);
+  const int result = call<Slot::MPI_File_seek>(entry, fh, offset, whence);
+  return flushed.ok() ? result : raise(*open, flushed);
+}
+
+int own_get_position(Entry entry, MPI_File fh, MPI_Offset* offset) noexcept {
+  const Scope scope;
+  Open* open = scope.find(fh);
+  if (open == nullptr || open->guest || offset == nullptr)
+    return call<Slot::MPI_File_get_position>(entry, fh, offset);
+  if (open->reader != nullptr) return call<Slot::MPI_File_get_position>(entry, open->reading(), offset);
+  const std::lock_guard guard(open->pointer_lock);
+  return current_position(*open, *offset);
+}
+
+int own_seek_shared(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
+  const Scope scope;
+  const Open* open = scope.find(fh);
+  if (open == nullptr) return call<Slot::MPI_File_seek_shared>(entry, fh, offset, whence);
+  if (open->location != Open::Location::everywhere)
+    return not_on_first(*open, "using the shared file pointer");
+  const Status flushed = open->file->flush(everything);
+  const int result = call<Slot::MPI_File_seek_shared>(entry, fh, offset, whence);
+  return flushed.ok() ? result : raise(*open, flushed);
+}
+
+int own_get_position_shared(Entry entry, MPI_File fh, MPI_Offset* offset) noexcept {
+  const Scope scope;
+  const Open* open = scope.find(fh);
+  if (open == nullptr || open->location == Open::Location::everywhere)
+    return call<Slot::MPI_File_get_position_shared>(entry, fh, offset);
+  return not_on_first(*open, "using the shared file pointer");
+}
+
+int own_set_size(Entry entry, MPI_File fh, MPI_Offset size) noexcept {
+  const Scope scope;
+  Open* open = scope.find(fh);
+  if (open == nullptr) return call<Slot::MPI_File_set_size>(entry, fh, size);
+  note_write(*open, true);
+  if (changes_first(*open) && size >= 0) return resize_first(*open, size, true);
+  const Status flushed = open->file->prepare_direct_write(everything);
+  const int result = call<Slot::MPI_File_set_size>(entry, fh, size);
+  return flushed.ok() ? result : raise(*open, flushed);
+}
+
+int own_preallocate(Entry entry, MPI_File fh, MPI_Offset size) noexcept {
+  const Scope scope;
+  Open* open = scope.find(fh);
+  if (open == nullptr) return call<Slot::MPI_File_preallocate>(entry, fh, size);
+  note_write(*open, true);
+  if (changes_first(*open) && size >= 0) return resize_first(*open, size, false);
+  const Status flushed = open->file->prepare_direct_write(everything);
+  const int result = call<Slot::MPI_File_preallocate>(entry, fh, size);
+  return flushed.ok() ? result : raise(*open, flushed);
+}
+
+int own_get_size(Entry entry, MPI_File fh, MPI_Offset* size) noexcept {
+  const Scope scope;
+  Open* open = scope.find(fh);
+  if (open == nullptr) return call<Slot::MPI_File_get_size>(entry, fh, size);
+  const Status flushed = settle_size(*open);
+  if (!flushed.ok() && open->location == Open::Location::elsewhere) return raise(*open, flushed);
+  const int result = call<Slot::MPI_File_get_size>(entry, fh, size);
+  return flushed.ok() ? result : raise(*open, flushed);
+}
+
+int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept {
+  const Scope scope;
+  Open* open = scope.find(fh);
+  if (open == nullptr || open->guest) return call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
+  if (open->location != Open::Location::everywhere && flag != 0) return not_on_first(*open, "atomic mode");
+  // The flush comes first. After the library's collective call, every write must be visible at once.
+  Status status = flag != 0 ? open->file->set_direct({client::Reason::atomic_mode}) : Status{};
+  const int result = call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
+  if (result == MPI_SUCCESS) {
+    open->atomic = flag != 0;
+    if (flag == 0 && open->pipeline()) status = open->file->set_direct({});
+  }
+  return status.ok() ? result : raise(*open, status);
+}
+
+int own_sync(Entry entry, MPI_File fh) noexcept {
+  const Scope scope;
+  Open* open = scope.find(fh);
+  if (open == nullptr || open->guest) return call<Slot::MPI_File_sync>(entry, fh);
+  if (open->reader != nullptr) {
+    const int result = call<Slot::MPI_File_sync>(entry, fh);
+    look_again(*open);  // no known library syncs a file that is open for reading only
+    return result;
+  }
+  const Timed timed(*open->file);
+  const Status status = open->file->sync();
+  // The library's call is collective, and programs rely on the barrier that some libraries have in it. So the
+  // call is always made.
+  const int result = call<Slot::MPI_File_sync>(entry, fh);
+  try {
+    agree_on_writes(*open);
+  } catch (...) {
+    return raise(*open, Code::no_memory);
+  }
+  return status.ok() ? result : raise(*open, status);
+}
+
+int own_close(Entry entry, MPI_File* fh) noexcept {
+  const Scope scope;
+  int first = MPI_SUCCESS;
+  Fd held;
+  std::string deleted;
+  // This runs inside other hooks too, because an error handler may close the file.
+  if (fh != nullptr) {
+    try {
+      // The file that is closed needs no order: whoever opens it next waits for everything that is left of
+      // it. An order of a file with a ledger waits for the file's disk, and durability node promises a close
+      // that does not.
+      std::unique_ptr<Open> open = remove(*fh);
+      if (scope.outermost()) order_routed_files();
+      if (open != nullptr) {
+        end_all_pending(*open);
+        held = std::move(open->stand_in);
+        if (open->delete_on_close) deleted = open->path;
+        first = leave(std::move(open));
+      }
+    } catch (...) {
+      first = MPI_ERR_NO_MEM;
+    }
+  }
+  const int result = call<Slot::MPI_File_close>(entry, fh);
+  if (!deleted.empty()) client::remove_copy(deleted);
+  return first != MPI_SUCCESS ? first : result;
+}
+
+// The MPI library calls the delete callbacks of MPI_COMM_SELF's attributes first, and programs write and
+// close files in them. So this process leaves its agent after that. Leaving needs no MPI.
+int own_finalize(Entry entry) noexcept {
+  bool outermost = false;
+  {
+    const Scope scope;
+    outermost = scope.outermost();
+    if (outermost) {
+      end_pending_reads();
+      end_linear();
+      end_agreements();
+    }
+  }
+  const int result = call<Slot::MPI_Finalize>(entry);
+  if (!outermost) return result;
+  drop_inputs();
+  try {
+    client::finalize();
+  } catch (...) {
+    client::log("an error at MPI_Finalize: files that are still open may lack bytes");
+  }
+  return result;
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/call/completion.hpp"
+
+#include <cstdint>
+
+namespace millrace::front {
+namespace {
+
+// The pointer itself holds the number of bytes, so nothing is allocated or freed.
+int query(void* state, MPI_Status* status) {
+  set_status(status, static_cast<MPI_Count>(reinterpret_cast<std::intptr_t>(state)));
+  status->MPI_SOURCE = MPI_UNDEFINED;
+  status->MPI_TAG = MPI_UNDEFINED;
+  return MPI_SUCCESS;
+}
+int release(void*) { return MPI_SUCCESS; }
+int cancel(void*, int) { return MPI_SUCCESS; }  // too late: the transfer is complete
+
+}  // namespace
+
+void set_status(MPI_Status* status, MPI_Count bytes) {
+  if (status == MPI_STATUS_IGNORE) return;
+  PMPI_Status_set_elements_x(status, MPI_BYTE, bytes);
+  PMPI_Status_set_cancelled(status, 0);
+}
+
+int completed_request(MPI_Count bytes, MPI_Request* request) {
+  void* const state = reinterpret_cast<void*>(static_cast<std::intptr_t>(bytes));
+  const int error = PMPI_Grequest_start(query, release, cancel, state, request);
+  return error != MPI_SUCCESS ? error : PMPI_Grequest_complete(*request);
+}
+
+int begin_split(Open& open, MPI_Count bytes) {
+  const std::lock_guard guard(open.split_lock);
+  open.split = {Split::State::ours, bytes, false, nullptr};
+  return MPI_SUCCESS;
+}
+
+int complete(Open& open, const Row& row, const Arguments& a, std::uint64_t size) {
+  const MPI_Count bytes = static_cast<MPI_Count>(size);
+  switch (row.completion) {
+    case Completion::blocking:
+      set_status(a.status, bytes);
+      return MPI_SUCCESS;
+    case Completion::nonblocking:
+      return completed_request(bytes, a.request);
+    case Completion::split_begin:
+      return begin_split(open, bytes);
+    case Completion::split_end:
+      break;
+  }
+  return MPI_ERR_INTERN;
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one transfer behind all read and write functions.
+//
+// On a file that Millrace accelerates, a collective write never becomes the MPI library's collective write.
+// The choice between pipeline and library depends on sizes and errors of this rank alone. If some ranks chose
+// the collective write and others the pipeline, the ranks would wait for ever. A write that does not take the
+// pipeline uses the library's independent function, which needs no other rank. Only `collective_direct`,
+// agreed by all ranks at open, and atomic mode, set by all ranks, leave collective writes to the library.
+//
+// The calls go one way: transfer() -> staged() for memory of a device -> host_transfer() -> before() ->
+// write() or read_on_first() -> the library. staged() cuts a device's memory into parts of host memory, so
+// the parts get the same choice of pipeline, direct write or first node as the program's own buffers.
+#include "front/mpiio/call/host_transfer.hpp"
+
+#include <new>
+#include <utility>
+
+#include "client/file/refresh.hpp"
+#include "front/mpiio/call/completion.hpp"
+#include "front/mpiio/call/first_read.hpp"
+#include "front/mpiio/call/library.hpp"
+#include "front/mpiio/call/own_read.hpp"
+#include "front/mpiio/call/pending.hpp"
+#include "front/mpiio/call/target.hpp"
+#include "front/mpiio/call/write.hpp"
+#include "front/mpiio/handles/table.hpp"
+
+namespace millrace::front {
+namespace {
+
+// Ends a split collective that Millrace began. False: the call is the library's.
+bool end_split(Open& open, const Row& row, const Arguments& a, int& result) {
+  Split split;
+  {
+    const std::lock_guard guard(open.split_lock);
+    split = std::exchange(open.split, {});
+  }
+  if (split.staged) {
+    Arguments end = a;
+    end.status = MPI_STATUS_IGNORE;
+    result = end_library(row, end, a.file);
+  } else if (split.state != Split::State::ours) {
+    return false;
+  }
+  if (split.pending != nullptr) {
+    const PendingResult ended = end_pending(*split.pending);
+    split.bytes = ended.bytes;
+    result = ended.error;
+  }
+  set_status(a.status, split.bytes);
+  return true;
+}
+
+bool split_active(Open& open) {
+  const std::lock_guard guard(open.split_lock);
+  return open.split.state == Split::State::ours;
+}
+
+// The bytes that a call of the library may touch; everything if that is unknown.
+Extent touched(Open& open, const Row& row, const Arguments& a) {
+  Target target{};
+  if (row.position == Position::shared || !measure(open, row, a, target)) return everything;
+  if (target.bytes == 0) return {};
+  find_hull(open, target);
+  return target.hull;
+}
+
+// True if the ranks must meet before this read, so that it finds earlier writes of all nodes. MPI requires
+// the program to sync in between. But I/O libraries do not, because on one node they need no sync. A
+// non-blocking read must not wait for other ranks, so its ranks do not meet.
+bool shared_by_nodes(const Open& open, const Row& row) {
+  return open.routed && row.direction == Direction::read && row.coordination == Coordination::collective &&
+         row.completion != Completion::nonblocking;
+}
+
+Status meet_for_reading(Open& open) {
+  const Status status = open.file->publish();
+  (void)all_ranks(open, true);
+  client::refresh(open.path);
+  return status;
+}
+
+bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status& flushed) {
+  if (row.completion == Completion::split_end) return end_split(open, row, a, result);
+  if (row.completion == Completion::split_begin && split_active(open)) {
+    result = raise_class(open, MPI_ERR_IO);  // one split collective at a time; ROMIO returns the same error
+    return true;
+  }
+  if (row.direction == Direction::write) note_write(open, row.coordination == Coordination::collective);
+  if (row.direction == Direction::read && open.location != Open::Location::everywhere) {
+    result = read_on_first(open, row, a);
+    return true;
+  }
+  if (writes_alone(open, row)) {
+    result = write(open, row, a);
+    return true;
+  }
+  if (reads_alone(open, row) && read_alone(open, row, a, result)) return true;
+  const bool all = row.direction == Direction::write && row.coordination == Coordination::collective;
+  const Extent extent = all ? everything : touched(open, row, a);
+  if (shared_by_nodes(open, row)) {
+    flushed = meet_for_reading(open);
+  } else {
+    flushed = row.direction == Direction::write ? open.file->prepare_direct_write(extent)
+                                                : open.file->flush(extent);
+  }
+  if (row.position == Position::individual) hand_over(open);
+  return false;
+}
+
+}  // namespace
+
+bool writes_alone(const Open& open, const Row& row) {
+  return row.direction == Direction::write && open.writable && row.position != Position::shared &&
+         (open.writes_alone() || open.location == Open::Location::elsewhere) &&
+         !(row.coordination == Coordination::collective && open.collective_direct);
+}
+
+Status ask_as_guest(Open& open, const Row& row) noexcept {
+  if (row.completion == Completion::split_end) return {};
+  if (row.direction == Direction::write) note_write(open, false);
+  return row.direction == Direction::read ? open.file->flush(everything)
+                                          : open.file->prepare_direct_write(everything);
+}
+
+int was_read(Open& open, const Row& row, const Arguments& a, int result) noexcept {
+  if (row.direction == Direction::read && row.completion != Completion::split_end && a.count > 0) {
+    const std::uint64_t bytes = a.map != nullptr ? a.map->size * static_cast<std::uint64_t>(a.count) : 0;
+    open.reader->bytes.fetch_add(bytes, std::memory_order_relaxed);
+    open.file->note_read(bytes);
+  }
+  // The program has set its error handler on its own handle, not on that of the copy.
+  if (result != MPI_SUCCESS && source_of(open, row) != open.handle)
+    PMPI_File_call_errhandler(open.handle, result);
+  return result;
+}
+
+bool before(Open& open, const Row& row, const Arguments& a, int& result, Status& flushed) noexcept {
+  try {
+    return prepare(open, row, a, result, flushed);
+  } catch (const std::bad_alloc&) {
+    result = raise(open, Code::no_memory);
+  } catch (...) {
+    result = raise(open, Code::io);
+  }
+  return true;
+}
+
+int after(Open& open, const Row& row, const Arguments& a, int result, Status flushed) noexcept {
+  if (row.completion == Completion::split_begin && result == MPI_SUCCESS) {
+    const std::lock_guard guard(open.split_lock);
+    open.split.state = Split::State::real;
+  }
+  if (result == MPI_SUCCESS && row.completion != Completion::split_end) {
+    const std::uint64_t bytes = a.map != nullptr ? a.map->size * static_cast<std::uint64_t>(a.count) : 0;
+    row.direction == Direction::read ? open.file->note_read(bytes) : open.file->note_direct_call(bytes);
+  }
+  return flushed.ok() ? result : raise(open, flushed);
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/call/library.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+
+#include "front/mpiio/call/completion.hpp"
+
+namespace millrace::front {
+namespace {
+
+template <Slot At, Slot Individual, Slot Shared>
+int call_one(Position position, const Arguments& a, MPI_File of, auto* memory) {
+  const int count = static_cast<int>(a.count);
+  switch (position) {
+    case Position::at:
+      return call<At>(a.entry, of, a.offset, memory, count, a.type, a.status);
+    case Position::individual:
+      return call<Individual>(a.entry, of, memory, count, a.type, a.status);
+    case Position::shared:
+      break;
+  }
+  return call<Shared>(a.entry, of, memory, count, a.type, a.status);
+}
+
+template <Slot At, Slot IAt, Slot Individual, Slot IIndividual>
+int call_one_alone(const Row& row, const Arguments& a, auto* memory, auto count, MPI_Status* status) {
+  const bool request = row.completion == Completion::nonblocking;
+  if (row.position == Position::at)
+    return request ? call<IAt>(a.entry, a.file, a.offset, memory, count, a.type, a.request)
+                   : call<At>(a.entry, a.file, a.offset, memory, count, a.type, status);
+  return request ? call<IIndividual>(a.entry, a.file, memory, count, a.type, a.request)
+                 : call<Individual>(a.entry, a.file, memory, count, a.type, status);
+}
+
+// The most bytes that one read(2) or write(2) moves on Linux.
+constexpr MPI_Count most_of_one_call = 0x7ffff000;
+
+// ROMIO's non-blocking independent functions make one system call. Its collective ones move all bytes.
+bool moves_less(const Row& row, const Arguments& a) {
+  MPI_Count unit = 0;
+  return row.completion == Completion::nonblocking && row.coordination == Coordination::collective &&
+         PMPI_Type_size_x(a.type, &unit) == MPI_SUCCESS &&
+         a.count > most_of_one_call / std::max<MPI_Count>(unit, 1);
+}
+
+}  // namespace
+
+int call_alone(const Row& row, const Arguments& a, MPI_Status* status) {
+  if (moves_less(row, a)) {
+    Row blocking = row;
+    blocking.completion = Completion::blocking;
+    MPI_Status moved;
+    MPI_Count bytes = 0;
+    if (const int error = call_alone(blocking, a, &moved); error != MPI_SUCCESS) return error;
+    PMPI_Get_elements_x(&moved, MPI_BYTE, &bytes);
+    return completed_request(bytes, a.request);
+  }
+  const void* from = a.memory;
+  const bool reads = row.direction == Direction::read;
+#if MILLRACE_LARGE_COUNT
+  if (a.count > std::numeric_limits<int>::max())
+    return reads
+               ? call_one_alone<Slot::MPI_File_read_at_c, Slot::MPI_File_iread_at_c, Slot::MPI_File_read_c,
+                                Slot::MPI_File_iread_c>(row, a, a.memory, a.count, status)
+               : call_one_alone<Slot::MPI_File_write_at_c, Slot::MPI_File_iwrite_at_c, Slot::MPI_File_write_c,
+                                Slot::MPI_File_iwrite_c>(row, a, from, a.count, status);
+#endif
+  const int count = static_cast<int>(a.count);
+  return reads ? call_one_alone<Slot::MPI_File_read_at, Slot::MPI_File_iread_at, Slot::MPI_File_read,
+                                Slot::MPI_File_iread>(row, a, a.memory, count, status)
+               : call_one_alone<Slot::MPI_File_write_at, Slot::MPI_File_iwrite_at, Slot::MPI_File_write,
+                                Slot::MPI_File_iwrite>(row, a, from, count, status);
+}
+
+int examine(const Open& open, Direction direction, const Arguments& a) {
+  static thread_local constinit std::array<const client::TypeMap*, 16> examined{};
+  const client::TypeMap*& place = examined[(reinterpret_cast<std::uintptr_t>(a.map) >> 6) % examined.size()];
+  if (place == a.map) return MPI_SUCCESS;
+  char nothing = 0;
+  const void* from = &nothing;
+  void* to = &nothing;
+  const MPI_Offset begin = 0;
+  MPI_Status status;
+  const int error =
+      direction == Direction::read
+          ? call<Slot::MPI_File_read_at>(Entry::pmpi, open.handle, begin, to, 0, a.type, &status)
+          : call<Slot::MPI_File_write_at>(Entry::pmpi, open.handle, begin, from, 0, a.type, &status);
+  if (error == MPI_SUCCESS) place = a.map;
+  return error;
+}
+
+int call_library(const Row& row, const Arguments& a, MPI_File of) {
+  const bool all = row.coordination == Coordination::collective;
+  if (row.direction == Direction::read) {
+    return all ? call_one<Slot::MPI_File_read_at_all, Slot::MPI_File_read_all, Slot::MPI_File_read_ordered>(
+                     row.position, a, of, a.memory)
+               : call_one<Slot::MPI_File_read_at, Slot::MPI_File_read, Slot::MPI_File_read_shared>(
+                     row.position, a, of, a.memory);
+  }
+  const void* from = a.memory;
+  return all ? call_one<Slot::MPI_File_write_at_all, Slot::MPI_File_write_all, Slot::MPI_File_write_ordered>(
+                   row.position, a, of, from)
+             : call_one<Slot::MPI_File_write_at, Slot::MPI_File_write, Slot::MPI_File_write_shared>(
+                   row.position, a, of, from);
+}
+
+int begin_library(const Row& row, const Arguments& a, MPI_File of) {
+  const int count = static_cast<int>(a.count);
+  return row.position == Position::at
+             ? call<Slot::MPI_File_read_at_all_begin>(a.entry, of, a.offset, a.memory, count, a.type)
+             : call<Slot::MPI_File_read_all_begin>(a.entry, of, a.memory, count, a.type);
+}
+
+int end_library(const Row& row, const Arguments& a, MPI_File of) {
+  return row.position == Position::at ? call<Slot::MPI_File_read_at_all_end>(a.entry, of, a.memory, a.status)
+                                      : call<Slot::MPI_File_read_all_end>(a.entry, of, a.memory, a.status);
+}
+
+}  // namespace millrace::front

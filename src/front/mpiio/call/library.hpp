@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "front/mpiio/call/arguments.hpp"
+
+namespace millrace::front {
+
+// Call the MPI library's own function of a row, on the handle `of`. `count` must fit into an int.
+int call_library(const Row& row, const Arguments& arguments, MPI_File of);   // blocking
+int begin_library(const Row& row, const Arguments& arguments, MPI_File of);  // split, reads
+int end_library(const Row& row, const Arguments& arguments, MPI_File of);    // split, reads
+
+// Calls the library's independent function on `arguments.file`. It is blocking unless the row is nonblocking.
+int call_alone(const Row& row, const Arguments& arguments, MPI_Status* status);
+
+// Lets the library check the datatype when this thread first uses it, mainly whether it is committed. Makes a
+// call with 0 elements for that.
+int examine(const Open& open, Direction direction, const Arguments& arguments);
+
+}  // namespace millrace::front

@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/call/pending.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "front/mpiio/call/completion.hpp"
+#include "front/mpiio/call/library.hpp"
+#include "front/mpiio/handles/table.hpp"
+#include "front/mpiio/types/datatype.hpp"
+
+namespace millrace::front {
+
+struct Pending {
+  std::recursive_mutex
+      lock;              // the library may call an error handler of the program, which may close the file
+  Open* open = nullptr;  // nullptr: the read has ended
+  client::FileView view;
+  std::shared_ptr<const client::TypeMap> memory;
+  std::unique_ptr<client::PendingRead> read;  // uses the two maps, which the program may free
+  Arguments again{};                          // of the library's read, if the agents fail
+  PendingResult result{};
+};
+
+namespace {
+
+using Shared = std::shared_ptr<Pending>;
+
+void forget(Open& open, const Pending& pending) {
+  const std::lock_guard guard(open.pending_lock);
+  std::erase_if(open.pending, [&pending](const Shared& one) { return one.get() == &pending; });
+}
+
+int query(void* state, MPI_Status* status) {
+  const PendingResult result = end_pending(**static_cast<Shared*>(state));
+  set_status(status, result.bytes);
+  status->MPI_SOURCE = MPI_UNDEFINED;
+  status->MPI_TAG = MPI_UNDEFINED;
+  return result.error;
+}
+
+// MPI_Request_free calls this without a question. The program then never learns when its memory has the
+// bytes, so it has them now.
+int release(void* state) {
+  const std::unique_ptr<Shared> shared(static_cast<Shared*>(state));
+  (void)end_pending(**shared);
+  return MPI_SUCCESS;
+}
+
+int cancel(void*, int) { return MPI_SUCCESS; }  // the bytes are on their way
+
+int make_request(const Shared& pending, MPI_Request* request) {
+  auto state = std::make_unique<Shared>(pending);
+  const int error = PMPI_Grequest_start(query, release, cancel, state.get(), request);
+  if (error != MPI_SUCCESS) {
+    (void)end_pending(*pending);
+    return error;
+  }
+  (void)state.release();
+  return PMPI_Grequest_complete(*request);
+}
+
+Shared prepare(Open& open, const Row& row, const Arguments& a, const Target& target) {
+  auto pending = std::make_shared<Pending>();
+  pending->view = open.view;
+  pending->memory = share_map(a.type);
+  if (pending->memory.get() != target.memory) return nullptr;
+  pending->result.bytes = static_cast<MPI_Count>(target.bytes);
+  pending->again = a;
+  pending->again.entry = Entry::pmpi;
+  pending->again.map = nullptr;
+  if (row.position == Position::individual)
+    pending->again.offset = static_cast<MPI_Offset>(target.position / open.view.etype_size());
+  return pending;
+}
+
+// The library's read, in place of the agents'.
+PendingResult read_again(const Arguments& a) {
+  const Row row{Direction::read, Position::at, Coordination::independent, Completion::blocking};
+  MPI_Status status;
+  PendingResult result{0, call_alone(row, a, &status)};
+  if (result.error == MPI_SUCCESS) PMPI_Get_elements_x(&status, MPI_BYTE, &result.bytes);
+  return result;
+}
+
+}  // namespace
+
+bool can_pend(const Open& open, const Row& row) {
+  return open.location == Open::Location::everywhere &&
+         (row.completion == Completion::nonblocking || row.completion == Completion::split_begin);
+}
+
+Status begin_pending(Open& open, const Row& row, const Arguments& a, const Target& target, int& result) {
+  const Shared pending = prepare(open, row, a, target);
+  if (pending == nullptr) return Code::unsupported;
+  {
+    const std::lock_guard guard(open.pending_lock);
+    open.pending.reserve(open.pending.size() + 1);
+  }
+  // The program may free the datatype before the read ends.
+  if (PMPI_Type_dup(a.type, &pending->again.type) != MPI_SUCCESS) return Code::unsupported;
+  const client::PieceSource source(pending->view, target.position, *pending->memory, a.memory,
+                                   static_cast<std::uint64_t>(a.count));
+  Result<std::unique_ptr<client::PendingRead>> read =
+      open.file->start_read_through(pending->view, target.position, source, target.hull.end);
+  if (!read) {
+    PMPI_Type_free(&pending->again.type);
+    return read.status();
+  }
+  pending->read = *std::move(read);
+  pending->open = &open;
+  {
+    const std::lock_guard guard(open.pending_lock);
+    open.pending.push_back(pending);
+  }
+  if (row.completion == Completion::nonblocking) {
+    result = make_request(pending, a.request);
+  } else {
+    const std::lock_guard guard(open.split_lock);
+    open.split = {Split::State::ours, pending->result.bytes, false, pending};
+    result = MPI_SUCCESS;
+  }
+  return {};
+}
+
+PendingResult end_pending(Pending& pending) {
+  const Scope scope;
+  const std::lock_guard guard(pending.lock);
+  if (pending.open == nullptr) return pending.result;
+  const bool come = pending.read->finish().ok();
+  pending.read.reset();
+  forget(*std::exchange(pending.open, nullptr), pending);
+  if (!come) pending.result = read_again(pending.again);
+  PMPI_Type_free(&pending.again.type);
+  return pending.result;
+}
+
+void end_all_pending(Open& open) {
+  for (;;) {
+    Shared last;
+    {
+      const std::lock_guard guard(open.pending_lock);
+      if (open.pending.empty()) return;
+      last = open.pending.back();
+    }
+    (void)end_pending(*last);
+  }
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/call/unmapped.hpp"
+
+#include <string>
+
+#include "front/mpiio/call/completion.hpp"
+#include "front/mpiio/call/library.hpp"
+
+namespace millrace::front {
+namespace {
+
+bool open_alone(Open& open) {
+  int amode = 0;
+  if (PMPI_File_get_amode(open.handle, &amode) != MPI_SUCCESS) return false;
+  amode &= MPI_MODE_WRONLY | MPI_MODE_RDWR;
+  MPI_Info info;
+  if (PMPI_Info_create(&info) != MPI_SUCCESS) return false;
+  PMPI_Info_set(info, "romio_ds_write", "disable");  // OMPIO never sieves independent writes
+  const std::string name = open.file->lasting_name();
+  const int error =
+      call<Slot::MPI_File_open>(Entry::pmpi, MPI_COMM_SELF, name.empty() ? open.path.c_str() : name.c_str(),
+                                amode, info, &open.unmapped);
+  PMPI_Info_free(&info);
+  if (error != MPI_SUCCESS) open.unmapped = MPI_FILE_NULL;
+  return error == MPI_SUCCESS;
+}
+
+// Finds the etype at which the write begins, and moves the individual pointer past its end. False: the
+// pointer is not known.
+bool take_position(Open& open, const Row& row, const Arguments& a, MPI_Offset& position) {
+  position = a.offset;
+  if (row.position == Position::at) return true;
+  MPI_Count size = 0;
+  const std::lock_guard guard(open.pointer_lock);
+  if (current_position(open, position) != MPI_SUCCESS) return false;
+  if (a.count <= 0 || a.type == MPI_DATATYPE_NULL || PMPI_Type_size_x(a.type, &size) != MPI_SUCCESS)
+    return true;  // the library reports the error
+  open.position = position + a.count * size / static_cast<MPI_Count>(open.unmapped_etype);
+  open.holder = Open::Holder::ours;
+  return true;
+}
+
+}  // namespace
+
+bool set_unmapped_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+                       const char* datarep) {
+  MPI_Count unit = 0;
+  const bool set = PMPI_Type_size_x(etype, &unit) == MPI_SUCCESS && unit > 0 &&
+                   (open.unmapped != MPI_FILE_NULL || open_alone(open)) &&
+                   call<Slot::MPI_File_set_view>(Entry::pmpi, open.unmapped, disp, etype, filetype, datarep,
+                                                 MPI_INFO_NULL) == MPI_SUCCESS;
+  if (set) {
+    open.unmapped_etype = static_cast<std::uint64_t>(unit);
+    return true;
+  }
+  close_unmapped(open);  // the handle still has an earlier view, so no write may use it
+  client::log(
+      open.path +
+      ": the MPI library cannot open the file once more for a view that Millrace does not map. Writes "
+      "through this view fail and change nothing. To leave all files to the MPI library, set "
+      "MILLRACE_DIRECT_CALLS=independent,collective");
+  return false;
+}
+
+int write_unmapped(Open& open, const Row& row, const Arguments& a) {
+  if (row.completion == Completion::nonblocking && a.request == nullptr)
+    return raise_class(open, MPI_ERR_ARG);
+  if (open.unmapped == MPI_FILE_NULL) return raise_class(open, MPI_ERR_IO);
+  MPI_Offset position = 0;
+  if (!take_position(open, row, a, position)) return raise_class(open, MPI_ERR_IO);
+  const Status flushed = open.file->prepare_direct_write(everything);
+  if (!flushed.ok()) return raise(open, flushed);
+  Row alone = row;
+  alone.position = Position::at;
+  alone.coordination = Coordination::independent;
+  alone.completion = Completion::blocking;
+  MPI_Status status;
+  Arguments at = a;
+  at.offset = position;
+  at.file = open.unmapped;
+  const int error = call_alone(alone, at, &status);
+  if (error != MPI_SUCCESS) {
+    PMPI_File_call_errhandler(open.handle, error);
+    return error;
+  }
+  MPI_Count bytes = 0;
+  PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+  open.file->note_direct_call(static_cast<std::uint64_t>(bytes));
+  return complete(open, row, a, static_cast<std::uint64_t>(bytes));
+}
+
+void close_unmapped(Open& open) {
+  if (open.unmapped != MPI_FILE_NULL) PMPI_File_close(&open.unmapped);
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/handles/open.hpp"
+
+#include "front/mpiio/ranks/exchange.hpp"
+
+namespace millrace::front {
+namespace {
+
+int error_class(Code code) {
+  switch (code) {
+    case Code::ok:
+      return MPI_SUCCESS;
+    case Code::invalid:
+      return MPI_ERR_ARG;
+    case Code::no_space:
+      return MPI_ERR_NO_SPACE;
+    case Code::quota:
+      return MPI_ERR_QUOTA;
+    case Code::access:
+      return MPI_ERR_ACCESS;
+    case Code::read_only:
+      return MPI_ERR_READ_ONLY;
+    case Code::not_found:
+      return MPI_ERR_NO_SUCH_FILE;
+    case Code::unsupported:
+      return MPI_ERR_UNSUPPORTED_OPERATION;
+    case Code::no_memory:
+      return MPI_ERR_NO_MEM;
+    case Code::io:
+    case Code::lost_agent:
+    case Code::lost_peer:
+    case Code::timeout:
+    case Code::corrupt:
+    case Code::too_big:
+    case Code::refused:
+      return MPI_ERR_IO;
+  }
+  return MPI_ERR_IO;
+}
+
+}  // namespace
+
+int raise(const Open& open, Status status) {
+  if (status.ok()) return MPI_SUCCESS;
+  client::log(open.path + ": " + status.describe());
+  return raise_class(open, error_class(status.code()));
+}
+
+int raise_class(const Open& open, int value) {
+  PMPI_File_call_errhandler(open.handle, value);  // does not return if errors are fatal
+  return value;
+}
+
+// Millrace's own calls of the library use the PMPI names, so that other tools do not count them.
+
+int current_position(Open& open, MPI_Offset& position) {
+  if (open.holder == Open::Holder::real) {
+    const int error = call<Slot::MPI_File_get_position>(Entry::pmpi, open.handle, &open.position);
+    if (error != MPI_SUCCESS) return error;
+    open.holder = Open::Holder::both;
+  }
+  position = open.position;
+  return MPI_SUCCESS;
+}
+
+void hand_over(Open& open) {
+  const std::lock_guard guard(open.pointer_lock);
+  if (open.holder == Open::Holder::ours) {
+    call<Slot::MPI_File_seek>(Entry::pmpi, open.handle, open.position, MPI_SEEK_SET);
+  }
+  open.holder = Open::Holder::real;
+}
+
+bool all_ranks(Open& open, bool mine) {
+  if (open.ranks == nullptr) open.ranks = ranks_of_file(open.handle, open.group);
+  if (open.ranks == nullptr) return false;
+  if (open.ranks->size == 1) return mine;
+  return all_of(open.ranks->comm, mine);
+}
+
+}  // namespace millrace::front

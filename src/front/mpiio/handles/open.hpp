@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "client/open/open.hpp"
+#include "client/open/stage.hpp"
+#include "client/start/log.hpp"
+#include "client/view/view.hpp"
+#include "front/mpiio/ranks/communicator.hpp"
+#include "front/mpiio/ranks/nodes.hpp"
+#include "front/mpiio/real.hpp"
+
+namespace millrace::front {
+
+struct Pending;  // call/pending.hpp
+
+// The state of a split collective between its begin and its end.
+struct Split {
+  enum class State { none, ours, real };
+  State state = State::none;
+  MPI_Count bytes = 0;  // if `ours` or staged: the count for the status of the end
+  bool staged = false;  // state `real`, but the library has read no bytes, because the memory is a device's
+  std::shared_ptr<Pending> pending;  // if `ours`: a read whose bytes are on their way
+};
+
+// A file that is only read: the bytes read so far, and their source.
+struct Reader {
+  MPI_File copy = MPI_FILE_NULL;           // the whole file on this node's storage, open for this rank alone
+  client::FileStamp original;              // its stamp when it was copied
+  std::unique_ptr<client::Source> source;  // StagedCopy
+  std::atomic<std::uint64_t> bytes{0};
+};
+
+// Millrace's object for an MPI_File, beside the MPI library's own. MPI_File_open makes it, MPI_File_close
+// destroys it, and the table of open files owns it. As thread safe as MPI requires: transfers may run in
+// several threads. Calls that change the view or atomic mode are collective and must not run beside a
+// transfer.
+struct Open {
+  MPI_File handle = MPI_FILE_NULL;
+  std::string path;
+  std::unique_ptr<client::File> file;
+  client::FileView view;
+  bool mapped = true;                    // Millrace can map this rank's view to pieces
+  std::uint32_t views = 0;               // views that the program has set
+  std::atomic<bool> fresh_view = false;  // no write has used the last view yet
+  bool atomic = false;
+  bool one_node = false;        // all ranks of the file are on this node
+  bool routed = false;          // several nodes have the file open, and their agents work together
+  bool looks_again = false;     // routed, and this rank refreshes the mount of its node at close
+  bool meets_at_close = false;  // routed or through: a rank may still need its agent when others close
+  bool bypassed = false;        // all ranks leave the file to the MPI library (Apart)
+  bool foreign = false;         // a data representation other than native
+  client::Sweep sweep;          // for direct writes with holes (open/sieving.hpp); window 0: no data sieving
+  bool collective_direct = false;         // collective calls stay with the MPI library, on all ranks alike
+  std::atomic<bool> reads_alone = false;  // reads need no other rank (call/own_read.hpp), on all ranks alike
+  std::atomic<Through> through = Through::none;  // which reads the agents carry (open/through.hpp)
+  std::shared_ptr<const Meeting> untried;  // a late meeting (ranks/nodes.hpp), until agents_carry() tries it
+  std::atomic<bool> tried = false;
+  bool until_written = false;  // `through` was set at open, on all ranks alike
+
+  bool pipeline() const { return mapped && writes_alone(); }
+  // True if writes need no other rank. They take the pipeline or the library's independent functions.
+  bool writes_alone() const { return !atomic && !foreign && !bypassed; }
+
+  // True once for each view after the first. The ranks have met in MPI_File_set_view.
+  bool takes_meeting() { return views > 1 && fresh_view.exchange(false, std::memory_order_relaxed); }
+
+  // The handle for a view that cannot be mapped (call/unmapped.hpp).
+  MPI_File unmapped = MPI_FILE_NULL;
+  std::uint64_t unmapped_etype = 1;  // bytes
+
+  // For agreements between the file's ranks (all_ranks).
+  std::uint64_t group = 0;             // the same number on all ranks
+  std::shared_ptr<const Ranks> ranks;  // nullptr until first needed
+
+  // The individual file pointer, in etypes of the view. `ours`: the MPI library's own pointer is out of date.
+  std::mutex pointer_lock;
+  MPI_Offset position = 0;
+  enum class Holder { ours, real, both } holder = Holder::real;
+
+  std::mutex split_lock;
+  Split split;
+
+  // Reads whose bytes are on their way (call/pending.hpp).
+  std::mutex pending_lock;
+  std::vector<std::shared_ptr<Pending>> pending;
+
+  // For target=first, where only rank 0's node has the file. On other nodes the library has a stand-in. The
+  // stand-in contains only bytes that were fetched for reads.
+  enum class Location { everywhere, here, elsewhere } location = Location::everywhere;
+  Fd stand_in;  // the file of the library's handle; held so that the library can open its name again
+  bool delete_on_close = false;  // this rank deletes the file at close
+  bool writable = true;
+  bool maker = false;  // rank 0
+
+  // The MPI library alone uses this handle. Millrace only asks for pending bytes of the file before a call.
+  bool guest = false;
+
+  std::unique_ptr<Reader> reader;     // nullptr: the file may be written, or its reads need no other rank
+  std::atomic<bool> written = false;  // this rank has written the file by this handle, or later by another
+  std::uint64_t size_at_open = 0;     // of a file that is only read, through the agents
+  std::atomic<std::uint64_t> bytes_read{0};  // ... by this rank, past the library
+  MPI_File reading() const {
+    return reader != nullptr && reader->copy != MPI_FILE_NULL ? reader->copy : handle;
+  }
+};
+
+// Measures the time that the MPI library takes in a call on a file.
+class Timed {
+ public:
+  explicit Timed(client::File& file) : file_(file), start_(file.start_timing()) {}
+  ~Timed() {
+    if (start_ != 0) file_.stop_timing(start_);
+  }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  client::File& file_;
+  std::uint64_t start_;
+};
+
+// True if `mine` is true on every rank of the file. Collective over the file. All ranks must make the same
+// choice between the pipeline and the MPI library's collective functions. A rank in the pipeline never enters
+// the collective function, so other ranks there would wait for ever.
+bool all_ranks(Open& open, bool mine);
+
+// Maps `status` to an MPI error class and calls the file's error handler with it, as the MPI library does.
+// Returns the return value of the call.
+int raise(const Open& open, Status status);
+// The same for an error class that no Status has.
+int raise_class(const Open& open, int error_class);
+
+// Moves the library's individual pointer to the current position, for the next call of the library.
+void hand_over(Open& open);
+// The current individual pointer, in etypes. Call with pointer_lock held.
+int current_position(Open& open, MPI_Offset& position);
+
+}  // namespace millrace::front

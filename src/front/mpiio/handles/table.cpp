@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/handles/table.hpp"
+
+#include <sys/stat.h>
+
+#include <shared_mutex>
+#include <unordered_map>
+
+namespace millrace::front {
+
+constinit thread_local ThreadState thread_state;
+std::atomic<std::uint64_t> files_generation{1};
+
+namespace {
+
+struct Table {
+  std::shared_mutex lock;
+  std::unordered_map<MPI_File, std::unique_ptr<Open>> files;
+  std::atomic<std::uint32_t> ordered{0};  // files for which is_ordered() is true
+};
+
+// Never destroyed, because the MPI library may still call hooks from its exit handlers.
+Table& table() {
+  static Table& one = *new Table;
+  return one;
+}
+
+bool is_ordered(const Open& open) {
+  return open.routed || open.bypassed || open.guest || open.reader != nullptr || !open.writable;
+}
+
+}  // namespace
+
+Open* find_slowly(Remembered& place, MPI_File handle) {
+  const std::uint64_t generation = files_generation.load(std::memory_order_acquire);
+  const std::shared_lock guard(table().lock);
+  const auto found = table().files.find(handle);
+  place = {generation, handle, found == table().files.end() ? nullptr : found->second.get()};
+  return place.open;
+}
+
+void add(std::unique_ptr<Open> open) {
+  const std::unique_lock guard(table().lock);
+  table().ordered += is_ordered(*open) ? 1 : 0;
+  const MPI_File handle = open->handle;
+  table().files[handle] = std::move(open);
+  files_generation.fetch_add(1, std::memory_order_release);
+}
+
+std::unique_ptr<Open> remove(MPI_File handle) {
+  const std::unique_lock guard(table().lock);
+  const auto found = table().files.find(handle);
+  if (found == table().files.end()) return nullptr;
+  std::unique_ptr<Open> open = std::move(found->second);
+  table().ordered -= is_ordered(*open) ? 1 : 0;
+  table().files.erase(found);
+  files_generation.fetch_add(1, std::memory_order_release);
+  return open;
+}
+
+void add_guest(MPI_File handle, const std::string& path) {
+  auto open = std::make_unique<Open>();
+  open->handle = handle;
+  open->path = path;
+  open->guest = true;
+  open->writable = false;
+  open->file = client::open_guest(path);
+  add(std::move(open));
+}
+
+namespace {
+
+// Each look at a file may be a question to a server, so `maybe` excludes what it can.
+template <class Maybe, class Act>
+void each_of_same_file(const std::string& path, Maybe maybe, Act act) {
+  const std::shared_lock guard(table().lock);
+  struct stat wanted = {};
+  bool known = false;
+  for (const auto& [handle, open] : table().files) {
+    if (!maybe(*open)) continue;
+    if (!known && ::stat(path.c_str(), &wanted) != 0) return;
+    known = true;
+    struct stat found = {};
+    if (::stat(open->path.c_str(), &found) != 0) continue;
+    if (found.st_ino == wanted.st_ino && found.st_dev == wanted.st_dev) act(*open);
+  }
+}
+
+bool any(const Open&) { return true; }
+
+void leave_agents(Open& open) {
+  if (open.through.exchange(Through::none) != Through::none) open.file->end_read_through();
+}
+
+}  // namespace
+
+Handles handles_of(const std::string& path) {
+  Handles found;
+  each_of_same_file(path, any, [&found](const Open& open) {
+    found.bypassed |= open.bypassed;
+    found.routed |= open.routed;
+    found.written |= open.written;
+    found.plain |= !open.routed && open.through == Through::none && open.file->registered();
+  });
+  return found;
+}
+
+void bypass_same_file(const std::string& path, client::Reason reason) {
+  each_of_same_file(path, any, [reason](const Open& open) {
+    if (!open.bypassed) (void)open.file->bar(reason);
+  });
+}
+
+void note_write(Open& open, bool on_all) {
+  if (on_all && open.until_written) open.reads_alone = false;
+  if (open.written.load(std::memory_order_relaxed) || open.written.exchange(true)) return;
+  leave_agents(open);
+  each_of_same_file(
+      open.path, [](const Open& other) { return other.until_written && !other.written; },
+      [](Open& other) {
+        other.written = true;
+        leave_agents(other);
+      });
+}
+
+void agree_on_writes(Open& open) {
+  if (!open.until_written || !open.reads_alone || all_ranks(open, !open.written)) return;
+  open.reads_alone = false;
+  leave_agents(open);
+}
+
+std::vector<Open*> all_files() {
+  std::vector<Open*> all;
+  const std::shared_lock guard(table().lock);
+  for (const auto& [handle, open] : table().files) all.push_back(open.get());
+  return all;
+}
+
+void order_routed_files() {
+  if (table().ordered.load(std::memory_order_relaxed) == 0) return;
+  const std::shared_lock guard(table().lock);
+  for (const auto& [handle, open] : table().files) {
+    if (is_ordered(*open)) (void)open->file->order();
+  }
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,272 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/open/chain.hpp"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "client/open/open.hpp"
+#include "client/open/own_process.hpp"
+#include "client/open/route.hpp"
+#include "client/start/log.hpp"
+#include "front/mpiio/ranks/exchange.hpp"
+#include "front/mpiio/ranks/nodes.hpp"
+
+namespace millrace::front {
+namespace {
+
+// A rank's message to all others. Sent as bytes, because all ranks run the same build.
+struct NodeShare {
+  std::uint64_t node;
+  std::uint32_t share;
+  std::uint32_t reserved;
+};
+
+enum class Problem : std::uint32_t { none, not_seen, no_room, no_directory, no_copy, no_agent, no_key };
+
+const char* words_for(Problem problem) {
+  switch (problem) {
+    case Problem::none:
+      break;
+    case Problem::not_seen:
+      return "does not see the file, or sees another file of that name";
+    case Problem::no_room:
+      return "has too little room for a copy; set MILLRACE_STAGE_DIRECTORY to a folder with more room";
+    case Problem::no_directory:
+      return "has a stage directory with too long a name; set MILLRACE_STAGE_DIRECTORY to a shorter one";
+    case Problem::no_copy:
+      return "cannot make a copy in its stage directory; set MILLRACE_STAGE_DIRECTORY to another folder";
+    case Problem::no_agent:
+      return "has no agent that other nodes can reach; check MILLRACE_INTERFACES";
+    case Problem::no_key:
+      return "has no random numbers (getrandom)";
+  }
+  return "";
+}
+
+// The message of each node's first rank to all others; other ranks' messages are ignored.
+struct Offer {
+  Problem problem;
+  Topology topology;  // rank 0's counts
+  client::FileStamp original;
+  FileSettings settings;  // rank 0's counts
+  client::AgentAddress agent;
+  std::array<std::byte, 32> key;  // rank 0's counts
+  char copy[208];                 // the copy's name on this node
+};
+
+class Staging {
+ public:
+  Staging(MPI_Comm comm, const StagePlan& plan) : comm_(comm), plan_(plan) {
+    PMPI_Comm_rank(comm, &rank_);
+    PMPI_Comm_size(comm, &size_);
+  }
+  ~Staging() {
+    if (made_) client::remove_copy(offer_.copy);
+  }
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  // The steps. Each is collective and returns the same on all ranks.
+  bool gather_nodes();
+  bool gather_offers();
+  bool join();
+  bool hold();
+  bool pass();
+  void leave();
+
+  StandIn stand();
+  StagedCopy take() { return {std::move(fd_), offers_[0].original, std::move(source_)}; }
+
+ private:
+  template <class T>
+  bool gather(const T& mine, std::vector<T>& all) const {
+    all.resize(static_cast<std::size_t>(size_));
+    return front::gather(comm_, mine, all);
+  }
+  bool first_of_node() const { return firsts_[node_] == rank_; }
+  Problem prepare();
+  void unname();
+  std::vector<client::AgentAddress> agents() const;
+  void tell(const std::string& why) const;
+
+  MPI_Comm comm_;
+  const StagePlan& plan_;
+  int rank_ = 0, size_ = 1;
+  std::vector<int> firsts_;    // the first rank of each node, by index
+  std::size_t node_ = 0;       // index of this rank's node
+  std::uint32_t members_ = 0;  // ranks there
+  std::vector<Offer> offers_;  // of the nodes
+  Offer offer_{};
+  bool made_ = false;  // the copy has a name, which this rank made
+  std::unique_ptr<client::File> chain_;
+  std::unique_ptr<client::Source> source_;  // on rank 0
+  Fd fd_;
+};
+
+void Staging::tell(const std::string& why) const {
+  if (rank_ != 0) return;
+  client::log(plan_.path +
+              (plan_.first ? " cannot be reached from every node: "
+                           : " is read where it is, not copied to every node: ") +
+              why);
+}
+
+// Finds the nodes, in the order of their first ranks. True if each node has read enough of the last file.
+bool Staging::gather_nodes() {
+  const NodeShare own{node_number(), plan_.share, 0};
+  std::vector<NodeShare> all;
+  if (!gather(own, all)) return false;
+  std::vector<std::uint64_t> numbers, read;
+  for (int rank = 0; rank < size_; ++rank) {
+    const NodeShare& other = all[static_cast<std::size_t>(rank)];
+    const auto known = std::ranges::find(numbers, other.node);
+    const auto index = static_cast<std::size_t>(known - numbers.begin());
+    if (known == numbers.end()) {
+      numbers.push_back(other.node);
+      read.push_back(0);
+      firsts_.push_back(rank);
+    }
+    read[index] += other.share;
+    if (other.node != own.node) continue;
+    node_ = index;
+    ++members_;
+  }
+  return plan_.least_share == 0 || *std::ranges::min_element(read) >= plan_.least_share;
+}
+
+// The checks and steps of a node's first rank before the copying begins.
+Problem Staging::prepare() {
+  if (!plan_.first || rank_ == 0) offer_.original = client::stamp_of(plan_.path);
+  if (!plan_.first && (offer_.original.inode == 0 || offer_.original.size == 0)) return Problem::not_seen;
+  const std::uint64_t size = plan_.first ? plan_.size : offer_.original.size;  // 0: of a stand-in
+  offer_.settings = plan_.settings.file;
+  offer_.topology = plan_.settings.topology;
+  const std::string folder = client::stage_directory(plan_.settings);
+  const int length = std::snprintf(offer_.copy, sizeof offer_.copy, "%s/millrace-stage-%016llx-%zu",
+                                   folder.c_str(), static_cast<unsigned long long>(plan_.group), node_);
+  if (length < 0 || static_cast<std::size_t>(length) >= sizeof offer_.copy) return Problem::no_directory;
+  if (!client::has_room(folder, size, plan_.least_share != 0)) return Problem::no_room;
+  const Result<client::AgentAddress> agent = client::meet();
+  if (!agent) return Problem::no_agent;
+  offer_.agent = *agent;
+  if (rank_ == 0 &&
+      ::getrandom(offer_.key.data(), offer_.key.size(), 0) != static_cast<ssize_t>(offer_.key.size()))
+    return Problem::no_key;
+  made_ = client::create_copy(offer_.copy).ok();
+  return made_ ? Problem::none : Problem::no_copy;
+}
+
+bool Staging::gather_offers() {
+  if (first_of_node()) offer_.problem = prepare();
+  std::vector<Offer> all;
+  if (!gather(offer_, all)) return false;
+  for (const int first : firsts_) offers_.push_back(all[static_cast<std::size_t>(first)]);
+  for (std::size_t node = 0; node < offers_.size(); ++node) {
+    Offer& offer = offers_[node];
+    if (offer.problem == Problem::none && !plan_.first && offer.original != offers_[0].original)
+      offer.problem = Problem::not_seen;
+    if (offer.problem == Problem::none) continue;
+    tell("the node of rank " + std::to_string(firsts_[node]) + " " + words_for(offer.problem));
+    return false;
+  }
+  return true;
+}
+
+// Tells each node's agent of its copy. Then all ranks hold the copy open, and the copy loses its name. So no
+// file stays behind, whatever happens later.
+bool Staging::join() {
+  fd_ = client::open_copy(offers_[node_].copy);
+  bool ready = fd_.valid();
+  if (ready && first_of_node()) {
+    client::OpenRequest request{
+        .path = offer_.copy, .group = plan_.group, .settings = client::stage_settings()};
+    request.routing = client::chain_of(agents(), static_cast<std::uint32_t>(node_));
+    request.routing.key = offers_[0].key;
+    chain_ = client::open(std::move(request));
+    ready = chain_ != nullptr && chain_->registered();
+  }
+  const bool all = all_of(comm_, ready);
+  unname();
+  if (all) return true;
+  tell("a node's agent or ranks cannot open the copy there");
+  if (chain_ != nullptr) chain_->withdraw();
+  chain_.reset();
+  return false;
+}
+
+bool Staging::pass() {
+  Status status;
+  if (rank_ == 0) {
+    auto source = client::open_source(plan_.path);
+    status = source.status();
+    if (source) {
+      source_ = *std::move(source);
+      status = client::send_whole(*chain_, *source_, offers_[0].original);
+    }
+    if (!status.ok())
+      tell(status.code() == Code::corrupt ? "the file changed while it was copied" : status.describe());
+  }
+  const bool sent = all_of(comm_, status.ok());
+  const bool whole = sent && client::stamp_of(fd_.get()).size == offers_[0].original.size;
+  return all_of(comm_, whole);
+}
+
+void Staging::unname() {
+  if (made_) client::remove_copy(offer_.copy);
+  made_ = false;
+}
+
+std::vector<client::AgentAddress> Staging::agents() const {
+  std::vector<client::AgentAddress> all;
+  all.reserve(offers_.size());
+  for (const Offer& offer : offers_) all.push_back(offer.agent);
+  return all;
+}
+
+// Opens the node's file on every rank. The file has no name, so it disappears when the last rank closes it.
+bool Staging::hold() {
+  fd_ = client::open_copy(offers_[node_].copy);
+  const bool all = all_of(comm_, fd_.valid());
+  unname();
+  if (!all) tell("a node's ranks cannot open a file in its stage directory");
+  return all;
+}
+
+StandIn Staging::stand() {
+  const Topology asked = offers_[0].topology;
+  const client::RoutePlan plan{asked == Topology::automatic ? Topology::direct : asked, 1, 0};
+  StandIn stands{std::move(fd_), node_ == 0, members_,
+                 client::routing_of(plan, agents(), static_cast<std::uint32_t>(node_)), offers_[0].settings};
+  stands.routing.key = offers_[0].key;
+  stands.routing.stands_in = 1;
+  return stands;
+}
+
+void Staging::leave() {
+  if (chain_ != nullptr) (void)chain_->close();
+}
+
+}  // namespace
+
+std::optional<StagedCopy> stage_whole(MPI_Comm comm, const StagePlan& plan) {
+  Staging staging(comm, plan);
+  if (!staging.gather_nodes() || !staging.gather_offers()) return std::nullopt;
+  const bool staged = staging.join() && staging.pass();
+  staging.leave();
+  if (!staged) return std::nullopt;
+  return staging.take();
+}
+
+std::optional<StandIn> stand_in(MPI_Comm comm, const StagePlan& plan) {
+  StagePlan empty = plan;
+  empty.size = 0;
+  Staging staging(comm, empty);
+  if (!staging.gather_nodes() || !staging.gather_offers() || !staging.hold()) return std::nullopt;
+  return staging.stand();
+}
+
+}  // namespace millrace::front

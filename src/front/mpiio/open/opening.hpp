@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/settings.hpp"
+#include "front/mpiio/mpi.hpp"
+
+// Parts that all kinds of opens share.
+namespace millrace::front {
+
+// The name for the kernel, without ROMIO's prefix. Empty if the kernel does not know the file.
+std::optional<std::string> kernel_path(std::string_view name);
+
+// The settings of this file. Its millrace_* hints replace settings of the process.
+Settings settings_of(MPI_Info info, const char* filename);
+
+// True if calls of a kind ("independent", ...) stay with the library.
+bool stays_direct(const Settings& settings, std::string_view kind);
+
+// Tells the client how the program uses threads. Call it before the first use of the session.
+void ask_for_threads();
+
+// A rank must be able to reach its agent later, to ask for pending bytes of other ranks. If it cannot, all
+// ranks leave the file to the MPI library.
+bool reaches_agent(const std::string& path);
+
+// Raises an error at MPI_File_open, where there is no handle, and returns it.
+int refuse_open(int value);
+
+}  // namespace millrace::front

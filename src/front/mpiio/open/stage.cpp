@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/open/stage.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "client/file/mounts.hpp"
+#include "client/file/storage_host.hpp"
+#include "client/open/own_process.hpp"
+#include "client/start/job.hpp"
+#include "front/mpiio/handles/table.hpp"
+#include "front/mpiio/open/chain.hpp"
+#include "front/mpiio/open/introduction.hpp"
+#include "front/mpiio/open/opening.hpp"
+#include "front/mpiio/open/through.hpp"
+#include "front/mpiio/types/datatype.hpp"
+
+namespace millrace::front {
+namespace {
+
+// For stage=auto: if some node reads only part of a file, other ways of reading are cheaper.
+constexpr std::uint32_t nearly_whole = 900;  // thousandths
+
+client::ReadShares shares;
+
+// The agreement of all ranks of an open: the maximum over all ranks, word by word.
+struct ReadAgreement {
+  Participants participants;
+  std::uint64_t wanted;         // a Stage of rank 0, plus 1
+  std::uint64_t unfit;          // why rank 0 finds that the file needs no agents: a Reason, or 0
+  std::uint64_t bytes;          // the file's size, the largest that a rank has seen
+  std::uint64_t unknown;        // some rank has not read a file of the series
+  std::uint64_t library_reads;  // rank 0 cannot read the file without the library
+  std::uint64_t written;        // some rank has written the file by another handle
+};
+
+// A rank's message to all others at open, sent by one collective call.
+struct ReadIntroduction {
+  ReadAgreement agreement;
+  Peer self;
+};
+
+// The messages of all ranks, as one rank receives them.
+struct ReadIntroductions {
+  ReadAgreement agreement{};
+  std::vector<Peer> peers;
+  Decision decision{};
+};
+
+// False: some rank does not want the file accelerated.
+bool introduce_reading(MPI_Comm comm, const ReadIntroduction& mine, ReadIntroductions& heard) {
+  std::vector<ReadIntroduction> all;
+  return tell_all(comm, mine, all, heard) && heard.agreement.participants.refused == 0;
+}
+
+// This rank's part of the open.
+struct OwnOpen {
+  MPI_Comm comm;
+  MPI_File handle;
+  std::string path;
+  Settings settings;
+  client::TargetFile found;
+  std::uint32_t share = client::ReadShares::unknown;
+};
+
+// One rank of a node looks at the file system for all. On a network file system each look is a question to
+// its server.
+struct Look {
+  bool remote = false;
+  std::uint64_t bytes = 0;
+  std::uint64_t storage_host = 0;  // as in Decision
+
+  client::Reason unfit() const {
+    if (!remote) return client::Reason::file_local;
+    return bytes >= worth_carrying_bytes ? client::Reason::none : client::Reason::file_small;
+  }
+};
+
+Look look_at(const OwnOpen& own) {
+  const bool remote = client::is_remote(own.found);
+  const std::uint64_t bytes = client::stamp_of(own.found.lasting_path()).size;
+  return {remote, bytes, remote ? client::storage_host(own.found) : 0};
+}
+
+bool handle_of_copy(int fd, MPI_File& copy) {
+  // A failure here must not reach the program, because its error handler may end the job.
+  MPI_Errhandler handler;
+  const bool kept = PMPI_File_get_errhandler(MPI_FILE_NULL, &handler) == MPI_SUCCESS;
+  PMPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
+  const std::string name = "/proc/self/fd/" + std::to_string(fd);  // the copy has no other name any more
+  const bool opened =
+      PMPI_File_open(MPI_COMM_SELF, name.c_str(), MPI_MODE_RDONLY, MPI_INFO_NULL, &copy) == MPI_SUCCESS;
+  if (!opened) copy = MPI_FILE_NULL;
+  if (kept) {
+    PMPI_File_set_errhandler(MPI_FILE_NULL, handler);
+    PMPI_Errhandler_free(&handler);
+  }
+  return opened;
+}
+
+// Stages the file and opens every rank's handle of its node's copy. True if all ranks have one.
+bool stage(MPI_Comm comm, const StagePlan& plan, Reader& reader) {
+  std::optional<StagedCopy> copy = stage_whole(comm, plan);
+  if (!copy) return false;
+  if (all_of(comm, open_for_this_rank(*copy, reader))) return true;
+  close_copy(reader);
+  return false;
+}
+
+void read_on_this_node(OwnOpen& own, std::uint64_t group) {
+  auto open = std::make_unique<Open>();
+  open->handle = own.handle;
+  open->path = own.path;
+  open->group = group;
+  open->view = client::FileView(0, 1, share_map(MPI_BYTE));
+  open->writable = false;
+  open->reads_alone = true;
+  open->holder = Open::Holder::both;
+  open->file = client::open({.path = own.path,
+                             .group = group,
+                             .settings = own.settings.file,
+                             .writable = false,
+                             .found = std::move(own.found)});
+  add(std::move(open));
+}
+
+// For the report: the library alone reads the file.
+void report_left(const OwnOpen& own, const ReadAgreement& all, client::Reason why) {
+  if (client::process_settings().stats_path.empty()) return;
+  const std::unique_ptr<client::File> file = client::open(
+      {.path = own.path, .group = all.participants.group, .settings = own.settings.file, .writable = false});
+  const bool small = why == client::Reason::file_small;
+  (void)file->set_direct({why, 0, small ? all.bytes : 0, small ? worth_carrying_bytes : 0});
+  (void)file->close();
+}
+
+// False: the library alone reads the file, on all ranks.
+bool read_on_nodes(OwnOpen& own, ReadIntroductions& heard) {
+  const ReadAgreement& all = heard.agreement;
+  const Stage stage_as = static_cast<Stage>(all.wanted - 1);
+  const bool automatic = stage_as == Stage::automatic;
+  if (stage_as == Stage::none || (automatic && all.unfit != 0)) {
+    report_left(
+        own, all,
+        stage_as == Stage::none ? client::Reason::stage_none : static_cast<client::Reason>(all.unfit));
+    return false;
+  }
+  const bool may_stage = stage_as == Stage::whole || (automatic && all.unknown == 0);
+  auto open = std::make_unique<Open>();
+  open->handle = own.handle;
+  open->path = own.path;
+  open->group = all.participants.group;
+  open->reader = std::make_unique<Reader>();
+  open->reader->original.size = all.bytes;
+  const StagePlan plan{own.path, own.settings, all.participants.group, automatic ? nearly_whole : 0,
+                       own.share};
+  const bool staged = may_stage && stage(own.comm, plan, *open->reader);
+  client::Reason why = all.written != 0 ? client::Reason::written_before : client::Reason::none;
+  if (!staged && stage_as != Stage::whole && all.written == 0) {
+    const Apart apart =
+        open_through(own.comm, {own.path, all.participants.group, !automatic, std::move(own.found)},
+                     heard.peers, heard.decision, *open);
+    if (apart == Apart::no) return add(std::move(open)), true;
+    why = front::why(apart);
+  }
+  open->file = client::open({.path = own.path,
+                             .group = all.participants.group,
+                             .settings = own.settings.file,
+                             .writable = false,
+                             .left = why});
+  if (staged)
+    (void)open->file->set_direct(
+        {client::Reason::copy_on_node, 0, automatic ? own.share : 0, plan.least_share});
+  add(std::move(open));
+  return true;
+}
+
+}  // namespace
+
+void close_copy(Reader& reader) {
+  if (reader.copy != MPI_FILE_NULL) PMPI_File_close(&reader.copy);
+  reader.copy = MPI_FILE_NULL;
+}
+
+bool open_for_this_rank(StagedCopy& copy, Reader& reader) {
+  reader.source = std::move(copy.source);
+  reader.original = copy.original;
+  return handle_of_copy(copy.fd.get(), reader.copy);
+}
+
+bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle,
+                   Admission& admission) {
+  int rank = 0, size = 1;
+  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return false;
+  ask_for_threads();
+  const Settings settings = settings_of(info, filename);
+  const std::optional<std::string> path = kernel_path(filename);
+  const bool wanted =
+      admission.here && handle != MPI_FILE_NULL && path && settings.enabled && path_selected(settings, *path);
+  ReadAgreement mine{own_participants(rank, wanted, admission),    0, 0, 0, 0, 0,
+                     wanted && handles_of(*path).written ? 1u : 0u};
+  OwnOpen own{comm, handle, path.value_or(""), settings, {}};
+  if (wanted) (void)own.found.remember(own.path);
+  const bool agents_read =
+      settings.across_nodes && (settings.stage == Stage::whole || settings.direct_calls.empty());
+  const Stage asked = agents_read ? settings.stage : Stage::none;
+  own.share = wanted ? shares.of(own.path) : client::ReadShares::unknown;
+  mine.unknown = own.share == client::ReadShares::unknown ? 1 : 0;
+  const bool leads = wanted && asked != Stage::none && client::leads_node(size);
+  Look look;
+  if (leads || (wanted && rank == 0)) look = look_at(own);
+  mine.bytes = look.bytes;
+  ReadIntroductions heard;
+  if (rank == 0 && wanted) {
+    mine.wanted = static_cast<std::uint64_t>(asked) + 1;
+    mine.unfit = static_cast<std::uint64_t>(look.unfit());
+    mine.library_reads = !look.remote && settings.direct_calls.empty() ? 0 : 1;
+    heard.decision = decide(own.found, settings, look.storage_host);
+  }
+  // Other nodes need this node's agent only if it is the file server.
+  const bool serves =
+      leads && look.unfit() == client::Reason::none && look.storage_host == client::own_host_number();
+  const Peer self = wanted ? describe_self(own.found, settings, false, serves) : Peer{};
+  const bool all_want = introduce_reading(comm, {mine, self}, heard);
+  admission.hear(heard.agreement.participants);
+  if (!all_want) return false;
+  if (!heard.agreement.participants.on_one_node()) return read_on_nodes(own, heard);
+  if (heard.agreement.library_reads != 0) return false;
+  read_on_this_node(own, heard.agreement.participants.group);
+  return true;
+}
+
+void look_again(Open& open) {
+  Reader& reader = *open.reader;
+  if (reader.copy == MPI_FILE_NULL || open.location != Open::Location::everywhere) return;
+  if (all_ranks(open, client::stamp_of(open.path) == reader.original)) return;
+  MPI_Offset position = 0;
+  if (PMPI_File_get_position(reader.copy, &position) == MPI_SUCCESS)
+    call<Slot::MPI_File_seek>(Entry::pmpi, open.handle, position, MPI_SEEK_SET);
+  close_copy(reader);
+  (void)open.file->set_direct({client::Reason::copy_outdated});
+}
+
+void end_reading(Open& open) {
+  if (open.until_written && !open.writable) shares.add(open.path, open.bytes_read.load(), open.size_at_open);
+  if (open.reader == nullptr) return;
+  shares.add(open.path, open.reader->bytes.load(), open.reader->original.size);
+  close_copy(*open.reader);
+}
+
+}  // namespace millrace::front

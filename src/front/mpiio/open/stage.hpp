@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "front/mpiio/handles/open.hpp"
+#include "front/mpiio/open/chain.hpp"
+#include "front/mpiio/ranks/participants.hpp"
+
+// Files that are opened for reading only. The program's handle stays the library's own. If the file has been
+// staged, reads by offset or individual pointer go to a second handle, which is of this node's copy. This
+// rank alone has it open (MPI_COMM_SELF), so no read waits for another rank or crosses a link.
+namespace millrace::front {
+
+// Called after the library's open. `handle` is MPI_FILE_NULL if that open failed on this rank. Stages the
+// file if the settings ask for it or if staging saves time. Collective. False: the handle is left to the
+// library.
+bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle, Admission& admission);
+
+// Makes this rank's own handle of its node's copy. False if the library cannot open the copy.
+bool open_for_this_rank(StagedCopy& copy, Reader& reader);
+
+void close_copy(Reader& reader);
+
+// Called at MPI_File_sync. If the file has changed since it was staged, later reads go to the file itself.
+// Collective over the file.
+void look_again(Open& open);
+
+// Called at close. Remembers the share of the file that was read, for the next file of the series.
+void end_reading(Open& open);
+
+}  // namespace millrace::front

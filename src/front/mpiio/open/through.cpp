@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/open/through.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include "client/file/mounts.hpp"
+#include "client/open/stage.hpp"
+#include "front/mpiio/ranks/communicator.hpp"
+#include "front/mpiio/ranks/exchange.hpp"
+#include "front/mpiio/types/datatype.hpp"
+
+namespace millrace::front {
+
+Apart open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, const Decision& decision,
+                   Open& open) {
+  Meeting meeting;
+  if (const Apart apart = plan_meeting(comm, peers, decision, true, meeting); apart != Apart::no)
+    return apart;
+  // Nothing is written: there is nothing to keep or to bring to a disk.
+  FileSettings reads = meeting.settings;
+  reads.strategy = Strategy::automatic;
+  reads.durability = Durability::server;
+  const auto& hops = meeting.routing.hops;
+  const bool serves = std::ranges::any_of(std::span(hops).first(meeting.routing.lanes),
+                                          [](const transport::Hop& hop) { return hop.next.port == 0; });
+  const bool registers = meeting.first_of_node && (serves || !meeting.late);
+  std::unique_ptr<client::File> file = client::open({.path = plan.path,
+                                                     .group = plan.group,
+                                                     .members = meeting.members,
+                                                     .settings = reads,
+                                                     .writable = false,
+                                                     .routing = meeting.routing,
+                                                     .through = true,
+                                                     .found = std::move(plan.found),
+                                                     .file_bytes = open.reader->original.size,
+                                                     .leaves_small = true,
+                                                     .late = !registers});
+  if (meeting.late) {
+    open.untried = std::make_shared<const Meeting>(meeting);
+  } else if (all_of(comm, meeting.reaches && (file->registered() || !registers))) {
+    remember_meeting(meeting, true);  // now each agent knows the file, so the agents may call each other
+  } else {
+    file->withdraw();
+    return Apart::unreachable;
+  }
+  open.size_at_open = open.reader->original.size;
+  open.reader.reset();
+  open.file = std::move(file);
+  open.ranks = ranks_of(comm);
+  open.meets_at_close = true;
+  open.view = client::FileView(0, 1, share_map(MPI_BYTE));
+  open.writable = false;
+  open.reads_alone = true;
+  open.through = plan.large ? Through::all : Through::small;
+  open.until_written = true;
+  open.holder = Open::Holder::both;
+  return Apart::no;
+}
+
+bool agents_carry(Open& open) {
+  if (!open.tried.load(std::memory_order_acquire)) {
+    const std::lock_guard guard(open.pointer_lock);
+    if (open.untried != nullptr && !try_meeting(*open.untried)) open.through = Through::none;
+    open.untried.reset();
+    open.tried.store(true, std::memory_order_release);
+  }
+  return open.through != Through::none;
+}
+
+Through through_until_written(const client::TargetFile& target, const Settings& settings) {
+  if (!settings.across_nodes || !settings.direct_calls.empty()) return Through::none;
+  if (settings.stage == Stage::pieces) return Through::all;
+  const bool worth = settings.stage == Stage::automatic && client::is_remote(target) &&
+                     client::stamp_of(target.lasting_path()).size >= worth_carrying_bytes;
+  return worth ? Through::small : Through::none;
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/ranks/exchange.hpp"
+
+#include <chrono>
+#include <ctime>
+
+namespace millrace::front {
+
+bool wait_asleep(int started, MPI_Request& request, const Late& late) {
+  // A long wait has long pauses: ranks that look often take processor time from the agents.
+  constexpr long first_ns = 20'000, usual_ns = 250'000, longest_ns = 1'000'000;
+  // In a longer pause the process was stopped.
+  constexpr std::chrono::nanoseconds longest_run = std::chrono::milliseconds(100);
+  int done = 0;
+  if (started != MPI_SUCCESS) return false;
+  timespec pause{0, first_ns};
+  bool told = false;
+  auto before = std::chrono::steady_clock::now();
+  for (long waited_ns = 0;;) {
+    if (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+    if (done != 0) return true;
+    ::nanosleep(&pause, nullptr);
+    // Not what the pauses should have taken: where processors are scarce, they take several times as long.
+    const auto now = std::chrono::steady_clock::now();
+    waited_ns += static_cast<long>(std::min(now - before, longest_run).count());
+    before = now;
+    if (!told && static_cast<std::uint64_t>(waited_ns) / 1'000'000 >= late.after_ms) {
+      told = true;
+      late.act();
+    }
+    pause.tv_nsec = std::min(2 * pause.tv_nsec, std::clamp(waited_ns / 64, usual_ns, longest_ns));
+  }
+}
+
+bool gather_bytes(MPI_Comm comm, std::span<const std::byte> mine, std::span<std::byte> all,
+                  std::span<std::byte> word, const Late& late) {
+  int rank = 0;
+  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return false;
+  const int each = static_cast<int>(mine.size());
+  std::vector<std::byte> told(all.size() + word.size());
+  const auto told_word = std::span(told).subspan(all.size());
+  MPI_Request request;
+  int started = PMPI_Igather(mine.data(), each, MPI_BYTE, told.data(), each, MPI_BYTE, 0, comm, &request);
+  if (!wait_asleep(started, request, late)) return false;
+  if (rank == 0) std::ranges::copy(word, told_word.begin());
+  started = PMPI_Ibcast(told.data(), static_cast<int>(told.size()), MPI_BYTE, 0, comm, &request);
+  if (!wait_asleep(started, request, late)) return false;
+  std::ranges::copy_n(told.begin(), static_cast<std::ptrdiff_t>(all.size()), all.begin());
+  std::ranges::copy(told_word, word.begin());
+  return true;
+}
+
+int least_of(MPI_Comm comm, int mine) {
+  int all = 0;
+  MPI_Request request;
+  const int started = PMPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm, &request);
+  return wait_asleep(started, request) ? all : 0;
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/ranks/roll_call.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/checksum.hpp"
+#include "client/open/attendance.hpp"
+#include "client/open/own_process.hpp"
+#include "client/start/log.hpp"
+#include "front/mpiio/ranks/communicator.hpp"
+#include "front/mpiio/ranks/exchange.hpp"
+#include "front/mpiio/ranks/nodes.hpp"
+#include "front/mpiio/ranks/participants.hpp"
+
+namespace millrace::front {
+namespace {
+
+constexpr std::uint64_t shortest_bound_ms = 30'000;
+
+// A rank's answer. Ranks of other builds read it, so its layout never changes.
+struct Answer {
+  std::uint64_t magic;
+  std::uint64_t build;
+  std::uint64_t node;
+  std::uint64_t agent;
+};
+static_assert(sizeof(Answer) == 32);
+constexpr std::uint64_t magic = 0x4c4c4143'4c4c4f52;  // "ROLLCALL"
+
+// Differs between builds whose exchanges differ.
+std::uint64_t build_number() {
+  const std::string words = MILLRACE_VERSION + (" " + std::to_string(client::channel_version())) + " " +
+                            std::to_string(sizeof(Peer)) + " " + std::to_string(sizeof(Decision)) + " " +
+                            std::to_string(sizeof(Participants));
+  return checksum(words.data(), words.size());
+}
+
+std::string list_of(const std::vector<int>& ranks) {
+  constexpr std::size_t most = 8;
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size() && i < most; ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+  if (ranks.size() > most) text += " and " + std::to_string(ranks.size() - most) + " others";
+  return text;
+}
+
+constexpr const char* consequence =
+    ": all ranks open their common files with the MPI library alone, at its speed. ";
+
+// The world ranks of the communicator's ranks; empty: some are of another world, or the world is not on one
+// node.
+std::vector<int> ranks_on_this_node(MPI_Comm comm) {
+  int size = 0;
+  if (!has_world() || PMPI_Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS || !client::world_is_here(size))
+    return {};
+  return world_ranks(comm);
+}
+
+// The ranks of one node see each other without messages. False: some have no Millrace.
+bool all_attend(const std::vector<int>& ranks, int own_rank) {
+  std::vector<int> missing;
+  int first = own_rank;  // of those with Millrace
+  for (const int rank : ranks) {
+    if (!client::attends(rank))
+      missing.push_back(rank);
+    else
+      first = std::min(first, rank);
+  }
+  if (missing.empty()) return true;
+  if (own_rank == first)
+    client::log(
+        list_of(missing) + " of MPI_COMM_WORLD " + (missing.size() == 1 ? "runs" : "run") +
+        " without Millrace" + consequence +
+        "Start every program of the job by `millrace run`; a static program, and an environment without "
+        "LD_PRELOAD, keep Millrace out");
+  return false;
+}
+
+// The ranks that differ from rank 0, or from the first rank of their node.
+bool alike(const std::vector<Answer>& answers, bool tells) {
+  std::vector<int> other_build, other_agent;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const Answer& one = answers[i];
+    if (one.magic != answers.front().magic || one.build != answers.front().build)
+      other_build.push_back(static_cast<int>(i));
+    const auto first = std::ranges::find(answers, one.node, &Answer::node);
+    if (one.agent != first->agent) other_agent.push_back(static_cast<int>(i));
+  }
+  if (tells && !other_build.empty())
+    client::log(list_of(other_build) +
+                " of the file's communicator and rank 0 have different builds of Millrace" + consequence +
+                "Use one installation on all nodes");
+  else if (tells && !other_agent.empty())
+    client::log(list_of(other_agent) +
+                " of the file's communicator and other ranks of the same node have different agents" +
+                consequence + "Give all ranks the same MILLRACE_JOB");
+  return other_build.empty() && other_agent.empty();
+}
+
+// Messages to the ranks that did not answer cannot be taken back, and could meet later calls of the program.
+[[noreturn]] void give_up(MPI_Comm comm, std::uint64_t bound_ms) {
+  client::log(
+      "some ranks have not answered Millrace for " + std::to_string(bound_ms / 1000) +
+      " s after a collective call in which all ranks met. They run without Millrace, or are stopped. The "
+      "job ends here: check that the library is on every node, that every program can be preloaded, and "
+      "start all of them by `millrace run`; or set MILLRACE=0");
+  PMPI_Abort(comm, 1);
+  std::abort();
+}
+
+bool call_roll(MPI_Comm comm, int size, Before before) {
+  int rank = 0;
+  PMPI_Comm_rank(comm, &rank);
+  const std::vector<int> here = ranks_on_this_node(comm);
+  if (!here.empty() && !all_attend(here, here[static_cast<std::size_t>(rank)])) return false;
+  static const Answer own{magic, build_number(), node_number(), client::agent_number()};
+  std::vector<Answer> answers(static_cast<std::size_t>(size));
+  const std::uint64_t bound_ms = std::max(shortest_bound_ms, client::process_settings().timeout_ms);
+  const auto late = [&] {
+    if (before == Before::all_have_met) give_up(comm, bound_ms);
+    client::log("MPI_File_open waits for ranks that have not called it for " +
+                std::to_string(bound_ms / 1000) + " s. It waits for ever if they run without Millrace");
+  };
+  if (!gather_bytes(comm, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(answers)), {},
+                    {bound_ms, late}))
+    return false;
+  return alike(answers, rank == 0);
+}
+
+// The answer of the roll call stays with the communicator, and with its duplicates.
+int key_of_answer() {
+  static const int key = [] {
+    int made = MPI_KEYVAL_INVALID;
+    (void)PMPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &made, nullptr);
+    return made;
+  }();
+  return key;
+}
+
+// All ranks of the world take part, so all of its groups do. Not used if threads may open files at the same
+// time: the ranks would not learn it in the same order.
+std::atomic<bool> world_takes_part{false};
+
+}  // namespace
+
+bool all_take_part(MPI_Comm comm, Before before) {
+  static int yes, no;
+  int size = 1, there = 0;
+  void* known = nullptr;
+  if (PMPI_Comm_size(comm, &size) != MPI_SUCCESS || size == 1) return true;
+  const int key = key_of_answer();
+  if (key != MPI_KEYVAL_INVALID && PMPI_Comm_get_attr(comm, key, &known, &there) == MPI_SUCCESS && there != 0)
+    return known == &yes;
+  if (world_takes_part.load() && !world_ranks(comm).empty()) return true;
+  const bool all = call_roll(comm, size, before);
+  if (key != MPI_KEYVAL_INVALID) (void)PMPI_Comm_set_attr(comm, key, all ? &yes : &no);
+  int likeness = MPI_UNEQUAL;
+  if (all && !calls_may_overlap() && has_world() &&
+      PMPI_Comm_compare(comm, MPI_COMM_WORLD, &likeness) == MPI_SUCCESS && likeness != MPI_UNEQUAL)
+    world_takes_part.store(true);
+  return all;
+}
+
+}  // namespace millrace::front
