@@ -66,7 +66,8 @@ def test_sbatch_with_the_option_accelerates_the_steps_and_not_the_script(site):
     lines += [show, f"srun {show.replace('$0', 'one')}", f"srun {show.replace('$0', 'two')}"]
     done = site.run(0, "env", "LD_PRELOAD=libm.so.6", "sbatch", "--millrace", "-W", input="\n".join(lines), cwd="/")
     assert done.returncode == 0, done.stderr
-    said = [line.split() for line in (STORAGE / site.name / "node0/local/out").read_text().splitlines()]
+    lines = (STORAGE / site.name / "node0/local/out").read_text().splitlines()
+    said = [line.split() for line in lines if not line.startswith("srun: ")]  # a busy node makes a step wait
     assert said[0] == ["sh", "libm.so.6"], said
     library = str(BUILD.resolve() / "lib/libmillrace.so")
     steps = {word: {tuple(line[1:]) for line in said[1:] if line[0] == word} for word in ("one", "two")}
