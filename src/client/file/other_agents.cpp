@@ -107,7 +107,13 @@ using Agents = std::map<std::string, std::shared_ptr<RealOtherAgent>>;  // by th
 // is no other agent, or cannot be asked.
 std::shared_ptr<RealOtherAgent> look_at(const std::string& path, const Agents& found,
                                         const std::string& own_name, Process& process) {
+  constexpr int most_looks = 10;
   Result<transport::Neighbour> shown = transport::Neighbour::look_at(path);
+  // A process that ends loses its descriptors some moments before its locks.
+  for (int looks = 1; looks < most_looks && shown && shown->page() == nullptr; ++looks) {
+    process.pause(10);
+    shown = transport::Neighbour::look_at(path);
+  }
   if (shown.status().code() == Code::not_found || (shown && shown->name() == own_name)) return nullptr;
   if (!shown || shown->page() == nullptr) {
     process.say("an agent of another job cannot be asked for its bytes: it " +
