@@ -174,6 +174,17 @@ TEST_F(Ledgers, AfterARecoveryThatWasKilledAnotherOneComes) {
   EXPECT_TRUE(process.said.empty());
 }
 
+TEST_F(Ledgers, OneThatIsDoneIsNotToldOf) {
+  const std::string path = of_a_dead_agent();
+  const io::Owned log{*io::open_owned(path), path, 0};
+  journal::Start start = journal::look_at(path)->start;
+  journal::set_state(log.file, start, journal::State::done);
+  settle(true);
+  EXPECT_TRUE(settled);
+  EXPECT_TRUE(process.said.empty());
+  EXPECT_FALSE(passed_over(path));
+}
+
 TEST_F(Ledgers, WhoReadsIsToldOfWhatCannotBeRecovered) {
   const std::string path = of_a_dead_agent();
   process.recovery = [] { return true; };
