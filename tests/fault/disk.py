@@ -87,7 +87,7 @@ def overlay(folder: Path) -> Iterator[tuple[Path, Callable[[], None]]]:
         assert _run("umount", "--lazy", place).returncode == 0
         mount()
 
-    # What is below may be an overlay itself.
+    # The folder of the test may be on an overlay, which cannot hold another one's upper folder.
     assert _run("mount", "-t", "tmpfs", "tmpfs", base).returncode == 0
     try:
         for each in (lower, upper, work):

@@ -46,7 +46,7 @@ Found look(Process& process, const std::string& directory, const FileIdentity& t
   for (const journal::Named& log : logs_of(process, directory, target)) {
     const journal::StateSector& now = log.start.sector;
     if (!log.living) {
-      // What is done is only to be removed.
+      // A ledger that is done has no byte that the file lacks.
       found.dead += now.passed_over != 0 || now.state == journal::State::done ? 0 : 1;
     } else if (now.state == journal::State::draining) {
       found.draining = true;

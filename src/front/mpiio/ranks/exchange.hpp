@@ -31,7 +31,7 @@ void merge_max(T& all, const T& one) {
   for (std::size_t i = 0; i < sizeof(T) / sizeof(std::uint64_t); ++i) words[i] = std::max(words[i], more[i]);
 }
 
-// What a long wait does, once, after this time in which the process ran.
+// A long wait calls this function once, after this time in which the process ran.
 struct Late {
   std::uint64_t after_ms = UINT64_MAX;
   std::function<void()> act;
