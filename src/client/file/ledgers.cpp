@@ -126,10 +126,17 @@ bool pass_over(Process& process, const std::string& directory, const FileIdentit
 bool settle_ledgers(const char* path, bool writes, Process& process) {
   if (!process.settings().enabled) return true;
   const std::string directory = local_directory(process.settings());
+  const Result<OtherAgents::List> others = process.other_agents();
+  if (!others) {
+    process.say(std::string(path) +
+                ": other jobs may have bytes of this file, and this process cannot look "
+                "for their agents in /dev/shm: " +
+                others.status().describe() + ". The file is not opened");
+    return false;
+  }
   Session* session = process.joined();
-  const OtherAgents::List others = process.other_agents();
   const bool none_here = session == nullptr || !session->view().knows_any();
-  if (none_here && others.empty() && !journal::has_logs(directory)) return true;
+  if (none_here && others->empty() && !journal::has_logs(directory)) return true;
   const Result<FileIdentity> known = process.identify(std::string(path));
   const FileIdentity target = known ? *known : FileIdentity();
   // Flush also the bytes that earlier ranks have left: otherwise this open would get their errors. The flush
@@ -138,7 +145,7 @@ bool settle_ledgers(const char* path, bool writes, Process& process) {
   flush_open(process, path, numbers);
   if (!known) return true;  // the file may be on another node
   // Another job's agent that ends here may leave a ledger.
-  if (!settle_other_agents(process, others, path, numbers)) return false;
+  if (!settle_other_agents(process, *others, path, numbers)) return false;
   if (!journal::has_logs(directory)) return true;
   const Settled settled = settle(process, path, directory, target);
   const bool safe = !writes || (settled.left == 0 && settled.status.ok()) ||

@@ -107,7 +107,7 @@ class Opener final : public Process {
   Session* session(bool, Reason&) override { return nullptr; }
   bool agent_has_gone() override { return false; }
   Session* successor(Reason&) override { return nullptr; }
-  OtherAgents::List other_agents() override { return others_; }
+  Result<OtherAgents::List> other_agents() override { return others_; }
   void add(Leaver*) override {}
   void remove(Leaver*) override {}
   std::uint64_t now_ns() const override { return now_ns_; }
@@ -133,7 +133,7 @@ class Opener final : public Process {
 class OneWriter : public ::testing::Test {
  protected:
   OneWriter() : process(other) { put_file(other->page(), number); }
-  bool settle() { return settle_other_agents(process, process.other_agents(), "/data", {number, lasting}); }
+  bool settle() { return settle_other_agents(process, *process.other_agents(), "/data", {number, lasting}); }
 
   const std::shared_ptr<Scripted> other = std::make_shared<Scripted>();
   Opener process;

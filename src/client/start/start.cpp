@@ -19,6 +19,7 @@
 #include "base/local.hpp"
 #include "client/start/job.hpp"
 #include "client/start/socket_contact.hpp"
+#include "transport/presence.hpp"
 #include "transport/socket.hpp"
 
 namespace millrace::client {
@@ -103,7 +104,10 @@ Result<int> wait_for(pid_t child, std::uint64_t bound_ms) {
 const char* words_of(int status) {
   return status == ENOMEM   ? " (the system gives it no memory)"
          : status == EAGAIN ? " (too many processes)"
-                            : "";
+         : status == ENOSPC ? " (/dev/shm has no room for the agent's page)"
+         : status == EROFS || status == EACCES || status == ENOENT || status == EOPNOTSUPP
+             ? " (/dev/shm takes no file for the agent's page)"
+             : "";
 }
 
 // Starts the job's agent, at most `most_starts` times. The socket for ranks listens before the agent runs.
@@ -217,14 +221,13 @@ Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, cons
     return Code::unsupported;
   if (!welcome.status.ok()) return welcome.status;
   Fd& page = received->descriptors[0];
-  if (!transport::is_sealed_memory(page.get(), sizeof(transport::AgentPage))) return Code::unsupported;
+  if (!transport::is_page(page)) return Code::unsupported;
   Result<transport::Mapping> mapping = transport::map(page.get(), sizeof(transport::AgentPage));
   if (!mapping) return mapping.status();
   Fd& wake = received->descriptors[1];
   std::unique_ptr<SocketContact> contact =
-      how.asks
-          ? std::make_unique<SilentContact>(std::move(socket), std::move(wake), local_directory(settings))
-          : std::make_unique<SocketContact>(std::move(socket), std::move(wake), local_directory(settings));
+      how.asks ? std::make_unique<SilentContact>(std::move(socket), std::move(wake))
+               : std::make_unique<SocketContact>(std::move(socket), std::move(wake));
   SessionParts parts{*std::move(producer), *std::move(mapping), std::move(contact),
                      settings.timeout_ms,  how.serialized,      local_directory(settings)};
   parts.storage_timeout_ms = settings.storage_timeout_ms;
