@@ -160,7 +160,7 @@ Result<std::vector<std::string>> presences() {
   if (::lstat(in.c_str(), &about) != 0)
     return errno == ENOENT ? Result(std::vector<std::string>()) : Status::from_errno(errno);
   // What another user has made under this user's name has no agent of this user.
-  if (about.st_uid != ::geteuid()) return std::vector<std::string>();
+  if (about.st_uid != ::geteuid() || !S_ISDIR(about.st_mode)) return std::vector<std::string>();
   return io::list_folder(in, suffix);
 }
 

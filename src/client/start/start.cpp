@@ -125,8 +125,8 @@ class Starter {
     if (!listener) return wait_for_other(listener.status(), why);
     first_taken_ns_ = 0;
     if (starts_++ == most_starts) {
-      why = program_ + last_ + ", " + std::to_string(most_starts) +
-            " times, and no agent listens: set MILLRACE_AGENT to the path of millraced";
+      why = program_ + last_ + ", " + std::to_string(most_starts) + " times, and no agent listens" +
+            (known_ ? "" : ": set MILLRACE_AGENT to the path of millraced");
       return Code::refused;
     }
     const Result<pid_t> child = spawn_patiently(listener->get());
@@ -138,8 +138,9 @@ class Starter {
       return child.status();
     }
     const Result<int> ended = wait_for(*child, bound_ms_);
-    last_ =
-        ended ? " ended with status " + std::to_string(*ended) + words_of(*ended) : " was ended by a signal";
+    const std::string words = ended ? words_of(*ended) : "";
+    known_ = !words.empty();
+    last_ = ended ? " ended with status " + std::to_string(*ended) + words : " was ended by a signal";
     if (ended || ended.status().code() != Code::timeout) return {};
     ::kill(*child, SIGKILL);
     ::waitpid(*child, nullptr, 0);
@@ -175,7 +176,8 @@ class Starter {
   const std::string program_, name_;
   const std::uint64_t bound_ms_;
   int starts_ = 0;
-  std::string last_;  // how the last program ended
+  std::string last_;    // how the last program ended
+  bool known_ = false;  // this says why
   std::uint64_t first_taken_ns_ = 0;
 };
 
