@@ -245,3 +245,22 @@ def test_a_job_without_descriptors_does_not_write_beside_an_agent(new_job, tmp_p
         os.kill(agent, signal.SIGKILL)
     assert eventually(lambda: gone(agent), BOUND_S)
     assert drain(first, "1s").returncode == 0
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "ompi"])
+def test_an_agent_without_descriptors_writes_its_bytes_and_lives(new_job, tmp_path, mpi):
+    path = tmp_path / "data"
+    first = new_job(mpi)
+    words = [path, f"piece={PIECE}", f"pieces={PIECES}", f"stop={PIECES - 1}", "add=1"]
+    first.victim(*words, strategy="sort", write_within="1h")
+    first.at_stop()
+    agent = first.agent()
+    limit = max(int(entry.name) for entry in Path(f"/proc/{agent}/fd").iterdir()) + 1
+    subprocess.run(["prlimit", f"--pid={agent}", f"--nofile={limit}:{limit}"], check=True)
+    second = next_job(new_job, mpi, first, path, timeout="2s", stats="")
+    ends(second)
+    assert second.errors() == {} and second.err == "", second.out
+    assert path.read_bytes() == pattern(0, BYTES)
+    assert state(agent) == "S"
+    first.go()
+    assert first.wait(BOUND_S) == 0 and first.errors() == {}, first.out

@@ -39,24 +39,30 @@ std::string described(const char* path, const OtherAgent& other) {
   return std::string(path) + ": process " + std::to_string(other.process()) + ", the agent of another job, ";
 }
 
-// The agent writes all bytes of the file that it has now. Code::timeout: it made no progress for `timeout`.
-// Code::lost_agent: it has gone.
-Status flush(Process& process, const FileNumbers& file, OtherAgent& other) {
+// Waits until the agent answers. Code::not_found: there is nothing to ask for any more. Code::timeout: it
+// made no progress for `timeout`. Code::lost_agent: it has gone. Other errors: this process cannot ask.
+Result<std::unique_ptr<Session>> ask(Process& process, const FileNumbers& file, OtherAgent& other) {
   const std::uint64_t bound_ns = process.settings().timeout_ms * 1'000'000;
   const auto& progress = other.view().page().progress;
   std::uint64_t seen = progress.load();
   std::uint64_t since_ns = process.now_ns();
-  Result<std::unique_ptr<Session>> session = other.ask();
-  for (; !session; session = other.ask()) {
+  for (;;) {
+    if (!other.view().owes(file)) return Code::not_found;
+    Result<std::unique_ptr<Session>> session = other.ask();
+    const Status refused = session.status();
+    if (session || (refused.code() == Code::no_memory && refused.error() != 0)) return session;
     if (!other.lives()) return Code::lost_agent;
     if (std::exchange(seen, progress.load()) != progress.load()) since_ns = process.now_ns();
     if (process.now_ns() - since_ns > bound_ns) return Code::timeout;
     process.pause(10);
-    if (!other.view().has(file)) return {};
   }
+}
+
+// The agent writes all bytes of the file that it has now.
+Status flush(Session& session, const FileNumbers& file) {
   Tally tally;
-  const Status status = flush_all_of(**session, file, tally);
-  (*session)->leave();
+  const Status status = flush_all_of(session, file, tally);
+  session.leave();
   return status.ok() ? tally.first_error : status;
 }
 
@@ -73,23 +79,32 @@ void tell_of_loss(Process& process, const char* path, OtherAgent& other, bool lo
 }
 
 bool settle_with(Process& process, const char* path, const FileNumbers& file, OtherAgent& other) {
-  if (!other.view().has(file)) return true;
+  if (!other.view().owes(file)) return true;
   const bool logged = other.view().logs(file);
-  const Status status = flush(process, file, other);
-  if (status.ok()) return true;
-  if (status.code() == Code::lost_agent) {
+  const Result<std::unique_ptr<Session>> session = ask(process, file, other);
+  const Status status = session ? flush(**session, file) : session.status();
+  const Code code = status.code();
+  if (code == Code::ok || code == Code::not_found) return true;
+  if (code == Code::lost_agent) {
     tell_of_loss(process, path, other, logged, false);
-  } else if (status.code() != Code::timeout) {
-    process.say(described(path, other) + "could not write all bytes of its job: " + status.describe());
-  } else if (other.end()) {
-    tell_of_loss(process, path, other, logged, true);
-  } else {
-    process.say(described(path, other) +
-                "has bytes of this file, makes no progress and cannot be ended. The file is not opened: wait "
-                "until the file system answers, or end that process");
-    return false;
+    return true;
   }
-  return true;
+  if (session && code != Code::timeout) {
+    process.say(described(path, other) + "could not write all bytes of its job: " + status.describe());
+    return true;
+  }
+  // An agent without bytes of this node's ranks does no harm.
+  if (!other.view().keeps(file)) return true;
+  if (code == Code::timeout && other.end()) {
+    tell_of_loss(process, path, other, logged, true);
+    return true;
+  }
+  process.say(described(path, other) + "has bytes of this file" +
+              (code == Code::timeout
+                   ? ", makes no progress and cannot be ended. The file is not opened: wait "
+                     "until the file system answers, or end that process"
+                   : " and cannot be asked for them: " + status.describe() + ". The file is not opened"));
+  return false;
 }
 
 }  // namespace
