@@ -66,4 +66,7 @@ class Fd {
   int fd_ = -1;
 };
 
+// Keeps the place of a descriptor that may be needed later. Not valid: there is no place.
+inline Fd spare_descriptor() { return Fd(::open("/dev/null", O_PATH | O_CLOEXEC)); }
+
 }  // namespace millrace

@@ -56,6 +56,10 @@ Result<Fd> make_file(const std::string& in) {
   return failed != 0 ? Result<Fd>(Status::from_errno(failed)) : Result<Fd>(std::move(file));
 }
 
+bool bury_at(const std::string& path, const Fd& file) {
+  return io::take_lock(file) && io::remove_owned(path).ok();
+}
+
 }  // namespace
 
 Result<Presence> Presence::create(const std::string& name, const std::string& directory) {
@@ -113,21 +117,23 @@ bool is_page(const Fd& file) {
 Result<Neighbour> Neighbour::look_at(const std::string& path) {
   Neighbour found;
   found.path_ = path;
-  Result<Fd> file = io::open_owned(path);
+  const Result<Fd> file = io::open_owned(path);
   if (!file) return file.status();
-  found.file_ = *std::move(file);
-  if (!found.lives()) {
-    (void)found.bury();
+  if (!io::is_locked(*file)) {
+    (void)bury_at(path, *file);
     return Code::not_found;
   }
-  if (!is_page(found.file_)) return Code::unsupported;
-  Result<Mapping> mapped = map(found.file_.get(), sizeof(AgentPage), PROT_READ);
+  if (!is_page(*file)) return Code::unsupported;
+  Result<Mapping> mapped = map(file->get(), sizeof(AgentPage), PROT_READ);
   if (!mapped) return mapped.status();
   found.mapping_ = *std::move(mapped);
   return found;
 }
 
-bool Neighbour::lives() const { return io::is_locked(file_); }
+bool Neighbour::lives() const {
+  const Result<Fd> file = io::open_owned(path_);
+  return file ? io::is_locked(*file) : file.status().code() != Code::not_found;
+}
 
 bool Neighbour::has_journals_in(const std::string& directory) const {
   return page().shown.journals == number_of(directory);
@@ -149,9 +155,8 @@ bool Neighbour::end(std::uint64_t bound_ms) const {
 }
 
 bool Neighbour::bury() const {
-  const bool first = io::take_lock(file_) && io::remove_owned(path_).ok();
-  (void)::flock(file_.get(), LOCK_UN);  // others must not take this process for the agent
-  return first;
+  const Result<Fd> file = io::open_owned(path_);
+  return file && bury_at(path_, *file);
 }
 
 Result<std::vector<std::string>> presences() {

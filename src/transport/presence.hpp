@@ -41,7 +41,7 @@ class Presence {
 // True if the descriptor is that of an agent's page. The agent is one of this user and of this build.
 bool is_page(const Fd& file);
 
-// An agent, as another process sees it. Not thread safe.
+// An agent, as another process sees it. Holds no descriptor. Not thread safe.
 class Neighbour {
  public:
   // Code::not_found: no agent lives there. The page of a dead agent is removed. Code::unsupported: the agent
@@ -52,6 +52,7 @@ class Neighbour {
   std::string name() const { return page().shown.name; }
   int process() const { return page().shown.process; }
   std::uint64_t number() const { return page().shown.number; }
+  // True also if this process cannot look.
   bool lives() const;
   // Mapped for reading only. A look needs no help of the agent.
   AgentPage& page() const { return *reinterpret_cast<AgentPage*>(mapping_.data()); }
@@ -66,7 +67,6 @@ class Neighbour {
 
  private:
   std::string path_;
-  Fd file_;
   Mapping mapping_;
 };
 

@@ -106,16 +106,6 @@ TEST_F(PresenceOfAgents, AShareOfThePageDoesNotHoldTheLock) {
   EXPECT_NE(::access(path.c_str(), F_OK), 0);
 }
 
-TEST_F(PresenceOfAgents, AnAgentWhosePageHasLostItsNameLives) {
-  start();
-  const Result<Neighbour> found = look();
-  ASSERT_TRUE(found.ok());
-  ASSERT_EQ(::unlink(found->path().c_str()), 0);
-  EXPECT_TRUE(found->lives());
-  end();
-  EXPECT_FALSE(found->lives());
-}
-
 TEST_F(PresenceOfAgents, OfADeadAgentIsRemovedByTheNextLook) {
   start();
   shown_by_ = child_;
@@ -134,7 +124,6 @@ TEST_F(PresenceOfAgents, AStoppedAgentIsEnded) {
   EXPECT_TRUE(found->end(10'000));
   EXPECT_FALSE(found->lives());
   EXPECT_TRUE(found->bury());
-  EXPECT_FALSE(found->lives()) << "the one that buries it holds no lock";
   EXPECT_FALSE(found->bury());
 }
 

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/server/reception.hpp"
 
-#include <fcntl.h>
-
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -56,7 +54,7 @@ void Reception::receive(SenderId rank) {
 }
 
 Result<Fd> Reception::accept() {
-  if (!spare_.valid()) spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!spare_.valid()) spare_ = spare_descriptor();
   Result<Fd> socket = transport::accept_from(listener_.get());
   if (socket.status().code() != Code::no_memory) return socket;
   rounds_.refuse();

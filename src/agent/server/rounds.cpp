@@ -136,7 +136,10 @@ bool Rounds::drop_silent(std::uint32_t calls) {
 Rounds::Round Rounds::go() {
   links_.pump(clock_.now_ns());
   const Pass pass = drain();
-  if (!pass_open_ && std::exchange(writes_out_, false)) core_.write_out();
+  if (!pass_open_ && write_out_ == WriteOut::in_this_pass) {
+    write_out_ = WriteOut::no;
+    core_.write_out();
+  }
   const std::uint64_t now_ns = clock_.now_ns();
   bool advanced = core_.advance(now_ns);
   deliver();
@@ -203,8 +206,8 @@ Rounds::Pass Rounds::drain() {
 void Rounds::begin_pass() {
   pass_open_ = true;
   waiting_.swap(fresh_);
-  writes_out_ = std::exchange(write_out_, false);
-  if (!waiting_.empty() || writes_out_) states_.begin_drain();
+  if (write_out_ == WriteOut::in_next_pass) write_out_ = WriteOut::in_this_pass;
+  if (!waiting_.empty() || write_out_ != WriteOut::no) states_.begin_drain();
   pass_stamp_ = ways_.stamp();
   ++pass_;
   std::vector<SenderId> broken;

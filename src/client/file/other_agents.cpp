@@ -111,6 +111,7 @@ bool settle_with(Process& process, const char* path, const FileNumbers& file, Ot
 
 struct OtherAgents::Known {
   transport::PresenceWatch watch;
+  Fd spare = spare_descriptor();                              // a look needs one
   bool whole = true;                                          // the last look had no error
   std::map<std::string, std::shared_ptr<OtherAgent>> agents;  // by the paths of their pages
 };
@@ -134,6 +135,7 @@ Result<OtherAgents::List> OtherAgents::look(Process& process) {
   const std::lock_guard lock(mutex_);
   if (known_->watch.changed() || !known_->whole) {
     known_->whole = false;
+    known_->spare.reset();
     std::erase_if(known_->agents, [](const auto& entry) { return !entry.second->lives(); });
     const Result<std::vector<std::string>> paths = transport::presences();
     if (!paths) return paths.status();
@@ -142,6 +144,7 @@ Result<OtherAgents::List> OtherAgents::look(Process& process) {
       if (Status looked = look_at(path, process); !looked.ok()) return looked;
     }
     known_->whole = true;
+    known_->spare = spare_descriptor();
   }
   const Session* const own = process.joined();
   const std::uint64_t own_number = own == nullptr || own->lost() ? 0 : own->view().page().shown.number;

@@ -187,7 +187,7 @@ Session* OwnProcess::session(bool may_start, Reason& why) {
 
 bool OwnProcess::hold_places() {
   for (Fd& one : reserved_) {
-    if (!one.valid()) one = Fd(::open("/dev/null", O_PATH | O_CLOEXEC));
+    if (!one.valid()) one = spare_descriptor();
     if (!one.valid()) return false;
   }
   return true;
