@@ -22,7 +22,7 @@
 
 namespace millrace::agent {
 
-// The index of an open file (device and inode). All opens for writing share one slot. Opens for reading only
+// The index of an open file. All opens for writing share one slot. Opens for reading only
 // share one if they are of the same group.
 using FileSlot = std::uint32_t;
 
@@ -50,8 +50,8 @@ class Core {
   // If Core is not idle(), drops the buffered bytes and waits for requests in flight.
   ~Core();
 
-  // Opens a target for a sender. Takes the descriptor, and waits for no file system. The same device and
-  // inode give the same slot, so that two opens of one file see one order. Each group that only reads has a
+  // Opens a target for a sender. Takes the descriptor, and waits for no file system. The same file
+  // (same_open_file()) gives the same slot, so that two opens of one file see one order. Each group that only reads has a
   // slot of its own.
   //
   // Memory: one pool serves all files. The sort_buffer and record_max of the first file fix its size for as
