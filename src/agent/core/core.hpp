@@ -51,8 +51,8 @@ class Core {
   ~Core();
 
   // Opens a target for a sender. Takes the descriptor, and waits for no file system. The same file
-  // (same_open_file()) gives the same slot, so that two opens of one file see one order. Each group that only reads has a
-  // slot of its own.
+  // (same_open_file()) gives the same slot, so that two opens of one file see one order. Each group that only
+  // reads has a slot of its own.
   //
   // Memory: one pool serves all files. The sort_buffer and record_max of the first file fix its size for as
   // long as any file is open.
@@ -196,6 +196,11 @@ class Core {
   bool kept(FileSlot file, std::uint64_t mark) const;
   // True if nothing is open, buffered or in flight.
   bool idle() const;
+  // True if the disk of the journals refuses to take a ledger back that nobody needs any more.
+  bool stuck_ledgers() const;
+  // Call it when idle(), before the process ends. False: a last try for these ledgers has begun, and idle()
+  // tells its end.
+  bool end();
   // A number that no other open file of this Core ever has; 0 if no file has that slot.
   std::uint64_t file_number(FileSlot file) const;
   struct Look {

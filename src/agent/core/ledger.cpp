@@ -12,10 +12,11 @@
 
 namespace millrace::agent {
 
-Ledger::Ledger(io::Storage& storage, std::uint32_t& next_owner, std::string directory,
-               journal::Identity target, const Fd& file)
+Ledger::Ledger(io::Storage& storage, std::uint32_t& next_owner, journal::Retirements& retirements,
+               std::string directory, journal::Identity target, const Fd& file)
     : storage_(storage),
       next_owner_(next_owner),
+      retirements_(retirements),
       directory_(std::move(directory)),
       target_(std::move(target)),
       own_number_(next_owner++) {
@@ -81,12 +82,16 @@ void Ledger::secure_name() {
 // back after a crash, recovery would overwrite newer bytes. So the log says first that it is done.
 void Ledger::remove() {
   if (log_ != nullptr) log_->set_state(journal::State::done);
-  if (!file_.file.valid()) return;
-  calls_.removes = file_.path;
-  call(Act::remove,
-       [path = file_.path, durably = promised_, locked = std::make_shared<Fd>(std::move(file_.file))] {
-         return journal::retire(*locked, path, durably);
-       });
+  if (file_.file.valid())
+    retirements_.add({std::move(file_.file), file_.path, target_.path, promised_, own_number_});
+}
+
+// The disk of the journals takes neither the removal of a log nor a word in it.
+void Ledger::hear_refusal() {
+  const Status refused = retirements_.refused(own_number_);
+  if (refused.ok() || std::exchange(refused_, true)) return;
+  fail(refused);
+  if (!given_up_) (log_ != nullptr ? failing_ : given_up_) = true;
 }
 
 void Ledger::fail(Status status) {
@@ -94,7 +99,7 @@ void Ledger::fail(Status status) {
   const std::string why = status.code() == Code::no_space ? "too little room"
                           : unusable                      ? io::describe_unusable(directory_, status)
                                                           : status.describe();
-  problem_.text = "no ledger in " + directory_ + ": " + why;
+  problem_ = "no ledger in " + directory_ + ": " + why;
 }
 
 void Ledger::append(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t stamp) {
@@ -171,6 +176,7 @@ void Ledger::note_writers(journal::Writers may_write) {
 }
 
 void Ledger::complete(const io::Completion& completion) {
+  if (retirements_.owns(completion)) return hear_refusal();
   if (sink::owner_of(completion.token) == own_number_)
     return complete(static_cast<Act>(static_cast<std::uint32_t>(completion.token)), completion);
   if (log_ == nullptr || !log_->owns(sink::owner_of(completion.token))) return;
@@ -191,16 +197,6 @@ void Ledger::complete(Act act, const io::Completion& completion) {
       if (named_ || given_up_) return;
       fail(completion.status);
       failing_ = true;
-      return;
-    case Act::remove:
-      if (completion.status.ok()) return;
-      // The disk of the journals takes neither the removal of a log nor a word in it.
-      fail(completion.status);
-      problem_.left = calls_.removes + ": " + completion.status.describe() +
-                      "; the journal cannot be removed. Its records are not needed any more. When the disk "
-                      "works again, remove it with millrace recover --discard, before anybody recovers older "
-                      "bytes from it";
-      if (!given_up_) (log_ != nullptr ? failing_ : given_up_) = true;
       return;
     case Act::look:
       // The descriptor stays open until all is over: its close(2) could hear, and drop, an error of the

@@ -3,11 +3,11 @@
 #include "agent/server/file_states.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 
 #include "base/file_system.hpp"
+#include "transport/line.hpp"
 
 namespace millrace::agent {
 
@@ -104,17 +104,20 @@ void FileStates::name(const Core::Look& file) {
   } else {
     where.append(": the file system of the journals in ").append(file.silent_journals);
   }
-  transport::Stall& stall = page_.stall;
-  const std::uint32_t number = stall.number.load(std::memory_order_relaxed);
-  stall.number.store(number + 1, std::memory_order_seq_cst);
-  const std::size_t bytes = std::min(where.size(), sizeof stall.where - 1);
-  std::memcpy(stall.where, where.data(), bytes);
-  stall.where[bytes] = 0;
-  stall.number.store(number + 2, std::memory_order_seq_cst);
+  transport::write_line(page_.stall.where, where);
+}
+
+void FileStates::say(const std::string& line) {
+  if (lines_.size() < most_lines) lines_.push_back(line);
 }
 
 void FileStates::refresh(const Core& core) {
   listen(core);
+  page_.stuck_ledgers.store(core.stuck_ledgers() ? 1 : 0);
+  if (!lines_.empty() && transport::line_is_free(page_.said)) {
+    transport::write_line(page_.said, lines_.front());
+    lines_.pop_front();
+  }
   for (FileSlot file = 0; file < slots_.size(); ++file) {
     Slot& slot = slots_[file];
     if (slot.opens == 0) {

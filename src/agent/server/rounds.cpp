@@ -348,6 +348,10 @@ void Rounds::forward(const PendingRequest& request) {
 }
 
 void Rounds::deliver() {
+  for (const std::string& message : core_.take_messages()) {
+    ways_.log(message);
+    states_.say(message);
+  }
   states_.refresh(core_);
   for (auto& [id, connection] : connections_) connection->give_back(core_);
   for (const Reply& reply : core_.take_replies()) replies_.push_back(reply);
@@ -372,7 +376,6 @@ void Rounds::deliver() {
     found->second->ring().answer(reply.request, status);
   }
   replies_.swap(early);
-  for (const std::string& message : core_.take_messages()) ways_.log(message);
   for (const std::string& report : core_.take_reports()) ways_.report(report);
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/file/ledgers.hpp"
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@ namespace {
 
 // The state of one target's ledgers.
 struct Found {
+  bool living = false;      // an agent has a ledger
   bool draining = false;    // an agent or a recovery writes a ledger's records to the target
   bool recovering = false;  // a recovery works in the folder, and will come to the dead ledgers
   std::size_t dead = 0;     // ledgers without an owner
@@ -46,8 +48,9 @@ void flush_open(Process& process, const char* path, const transport::FileNumbers
 // The ledgers of the file that an open needs.
 class Ledgers {
  public:
-  Ledgers(Process& process, const char* path, std::string directory, const FileIdentity& target)
-      : process_(process), path_(path), directory_(std::move(directory)), target_(target) {}
+  Ledgers(Process& process, const OtherAgents::List& others, const char* path, std::string directory,
+          const FileIdentity& target)
+      : process_(process), others_(others), path_(path), directory_(std::move(directory)), target_(target) {}
 
   // False: the open has to fail. A line has told why.
   bool settle(bool writes);
@@ -57,16 +60,19 @@ class Ledgers {
   Status recover();
   Status wait();
   Status pass_over();
+  bool is_stuck();
   bool refuse(const std::string& why);
   journal::ReadStart reader() {
     return [this](const Fd& log, std::span<std::byte> into) { return process_.read_start(log, into); };
   }
 
   Process& process_;
+  const OtherAgents::List& others_;
   const char* const path_;
   const std::string directory_;
   const FileIdentity target_;
   std::size_t left_ = 0;  // ledgers that recovery could not bring to the target
+  bool stuck_ = false;    // a living agent cannot take a ledger back that nobody needs any more
   std::string unmarked_;  // the ledger that pass_over() could not mark
 };
 
@@ -76,6 +82,7 @@ Result<Found> Ledgers::look() {
   if (!logs) return logs.status();
   for (const journal::Named& log : *logs) {
     const journal::StateSector& now = log.start.sector;
+    found.living |= log.living;
     if (!log.living) {
       found.dead += is_left(now) ? 1 : 0;
     } else if (now.state == journal::State::draining) {
@@ -124,7 +131,9 @@ Status Ledgers::wait() {
       continue;
     }
     left_ = found.dead;
-    if (!found.draining) return {};
+    // The agents have written all bytes of the file, but the ledger cannot go.
+    stuck_ = found.living && is_stuck();
+    if (!found.draining || (stuck_ && !found.recovering)) return {};
     const std::uint64_t now_ns = process_.now_ns();
     if (found.progress != progress) since_ns = now_ns;
     progress = found.progress;
@@ -163,6 +172,13 @@ Status Ledgers::pass_over() {
   return first;
 }
 
+bool Ledgers::is_stuck() {
+  Session* const session = process_.joined();
+  if (session != nullptr && session->view().page().stuck_ledgers.load() != 0) return true;
+  return std::ranges::any_of(
+      others_, [](const auto& other) { return other->view().page().stuck_ledgers.load() != 0; });
+}
+
 bool Ledgers::refuse(const std::string& why) {
   process_.say(std::string(path_) + ": " + why);
   return false;
@@ -174,6 +190,11 @@ bool Ledgers::settle(bool writes) {
     if (!waited.ok() && waited.code() != Code::timeout)
       return refuse("cannot look for journals in " + io::owned_folder(directory_) + ": " + waited.describe() +
                     ". The file is not opened, because bytes of an earlier program may be in a journal");
+    if (writes && stuck_)
+      return refuse("an agent cannot remove its journal of this file in " + directory_ +
+                    ", because the disk of the journals takes no write. The file has all bytes of the "
+                    "journal. It is not opened for writing, because a recovery could later write them over "
+                    "newer ones. Repair the disk of the journals, then open the file again");
     if (!writes || (waited.ok() && left_ == 0)) break;
     const Status marked = pass_over();
     if (marked.ok()) break;
@@ -217,7 +238,7 @@ bool settle_ledgers(const char* path, bool writes, Process& process) {
   if (!settle_other_agents(process, others, path, numbers)) return false;
   logs = journal::has_logs(directory);
   if (logs && !*logs) return true;
-  return Ledgers(process, path, directory, target).settle(writes);
+  return Ledgers(process, others, path, directory, target).settle(writes);
 }
 
 }  // namespace millrace::client

@@ -144,6 +144,7 @@ class Session {
   Status keep_waiting(Patience& patience);
   Status lose();
   void save();
+  void tell_line();
 
   SessionParts parts_;
   PageView view_;

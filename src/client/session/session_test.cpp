@@ -19,6 +19,7 @@
 #include "client/session/testing/null_agent.hpp"
 #include "client/session/testing/silent_contact.hpp"
 #include "journal/test_journal.hpp"
+#include "transport/line.hpp"
 #include "transport/memory.hpp"
 
 namespace millrace::client {
@@ -166,8 +167,7 @@ TEST(Session, AStallOfTheStorageIsWaitedForAndASilentLoopIsNot) {
     auto contact = std::make_unique<SlowContact>(*page);
     SlowContact& slow = *contact;
     slow.turns = turns;
-    std::strcpy(page->stall.where, "/data/file: the file system (nfs4 server:/data)");
-    page->stall.number.store(2);
+    transport::write_line(page->stall.where, "/data/file: the file system (nfs4 server:/data)");
     page->stall.silent_ms.store(1000);
     SessionParts parts{*transport::Producer::create(64 * KiB), std::move(mapping), std::move(contact), 1000,
                        true};

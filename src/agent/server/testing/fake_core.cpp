@@ -188,6 +188,8 @@ void Core::follow(bool, bool) {}
 std::vector<Span> Core::take_spans() { return {}; }
 std::vector<std::string> Core::take_messages() { return {}; }
 bool Core::keeps(FileSlot) const { return false; }
+bool Core::stuck_ledgers() const { return false; }
+bool Core::end() { return true; }
 Core::Look Core::look(FileSlot file) const {
   if (file >= impl_->targets.size()) return {};
   return {.identity = {.device = impl_->targets[file].device, .inode = impl_->targets[file].inode}};
