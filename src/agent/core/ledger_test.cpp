@@ -351,6 +351,11 @@ TEST_F(Ledgers, one_that_cannot_be_removed_says_that_it_is_done) {
     const auto messages = rig->core.take_messages();
     ASSERT_EQ(messages.size(), takes_words ? 0U : 1U);
     EXPECT_TRUE(takes_words || messages[0].starts_with(path + ": ")) << messages[0];
+    EXPECT_EQ(rig->core.stuck_ledgers(), !takes_words);
+    EXPECT_EQ(io::is_locked(*io::open_owned(path + "-aside")), !takes_words) << "it counts as living";
+    EXPECT_EQ(rig->core.end(), takes_words) << "the disk works again: there is a last try";
+    settle();
+    EXPECT_FALSE(rig->core.stuck_ledgers());
     rig.reset();
     std::filesystem::remove_all(io::owned_folder(folder()));
   }

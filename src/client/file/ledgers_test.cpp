@@ -245,6 +245,22 @@ TEST_F(Ledgers, OneThatTakesNoMarkKeepsAnOpenFromWriting) {
   EXPECT_TRUE(settled) << "an open for reading has told its user";
 }
 
+TEST_F(Ledgers, OneThatItsAgentCannotTakeBackKeepsAnOpenFromWriting) {
+  const io::Owned living = ledger();
+  for (const bool draining : {false, true}) {
+    if (draining) drain(living);
+    run_agent([] {});
+    process.agent->view().page().stuck_ledgers.store(1);
+    settle(true);
+    EXPECT_FALSE(settled);
+    EXPECT_NE(process.said.back().find("cannot remove its journal"), std::string::npos)
+        << process.said.back();
+    settle(false);
+    EXPECT_TRUE(settled) << "the file has all bytes";
+  }
+  EXPECT_LT(process.now_ns(), 2 * second);
+}
+
 TEST_F(Ledgers, WhoCannotLookForThemOpensNothing) {
   const std::string path = of_a_dead_agent();
   for (const bool writes : {false, true}) {
