@@ -278,8 +278,6 @@ void Core::follow(bool lines, bool spans) {
 
 std::vector<Span> Core::take_spans() { return std::exchange(impl_->spans, {}); }
 
-std::vector<std::string> Core::take_reports() { return std::exchange(impl_->reports, {}); }
-
 Status Core::error(FileSlot slot) const {
   const OpenFile* file = impl_->files.at(slot);
   return file != nullptr ? file->error() : Status(Code::invalid);
@@ -290,10 +288,11 @@ bool Core::dirty(FileSlot slot) const {
   return file != nullptr && file->dirty();
 }
 
-std::vector<std::string> Core::take_messages() {
-  std::vector<std::string> all = impl_->shared.retirements.take_messages();
-  std::ranges::move(std::exchange(impl_->messages, {}), std::back_inserter(all));
-  return all;
+Core::News Core::take_news() {
+  journal::Retirements& retirements = impl_->shared.retirements;
+  News news{retirements.take_messages(), std::exchange(impl_->reports, {}), retirements.any_refused()};
+  std::ranges::move(std::exchange(impl_->messages, {}), std::back_inserter(news.messages));
+  return news;
 }
 
 bool Core::keeps(FileSlot slot) const {
@@ -334,8 +333,6 @@ std::uint64_t Core::file_number(FileSlot slot) const {
 }
 
 bool Core::idle() const { return !impl_->files.any() && impl_->shared.retirements.quiet(); }
-
-bool Core::stuck_ledgers() const { return impl_->shared.retirements.any_refused(); }
 
 bool Core::end() {
   const bool over = impl_->shared.retirements.end();

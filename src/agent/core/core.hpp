@@ -173,12 +173,16 @@ class Core {
 
   std::vector<Reply> take_replies();
 
-  // Messages for the log, one line each, that no rank can receive.
-  std::vector<std::string> take_messages();
-
-  // JSON documents, one line each: one for each lane of a file that has ended, and progress of requests that
-  // take longer than 2 s, every half second.
-  std::vector<std::string> take_reports();
+  // What no answer to a rank tells.
+  struct News {
+    std::vector<std::string> messages;  // for the log and one of the ranks, one line each
+    // JSON documents, one line each: one for each lane of a file that has ended, and progress of requests
+    // that take longer than 2 s, every half second.
+    std::vector<std::string> reports;
+    // The disk of the journals refuses to take a ledger back that nobody needs any more.
+    bool stuck_ledgers = false;
+  };
+  News take_news();
 
   // Turns on lines about long requests (at first: on), and spans of phases (at first: off).
   void follow(bool lines, bool spans);
@@ -196,9 +200,7 @@ class Core {
   bool kept(FileSlot file, std::uint64_t mark) const;
   // True if nothing is open, buffered or in flight.
   bool idle() const;
-  // True if the disk of the journals refuses to take a ledger back that nobody needs any more.
-  bool stuck_ledgers() const;
-  // Call it when idle(), before the process ends. False: a last try for these ledgers has begun, and idle()
+  // Call it when idle(), before the process ends. False: a last try for stuck ledgers has begun, and idle()
   // tells its end.
   bool end();
   // A number that no other open file of this Core ever has; 0 if no file has that slot.

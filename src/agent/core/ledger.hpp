@@ -9,12 +9,12 @@
 #include <string>
 #include <utility>
 
+#include "agent/pipeline/shared.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "io/posix/owned.hpp"
 #include "io/storage.hpp"
 #include "journal/log.hpp"
-#include "journal/retirements.hpp"
 
 namespace millrace::agent {
 
@@ -33,8 +33,7 @@ namespace millrace::agent {
 class Ledger {
  public:
   // `file`: the target, open.
-  Ledger(io::Storage& storage, std::uint32_t& next_owner, journal::Retirements& retirements,
-         std::string directory, journal::Identity target, const Fd& file);
+  Ledger(Shared& shared, journal::Identity target, const Fd& file);
   // Nothing may be in flight. The file stays if it is promised().
   ~Ledger();
   Ledger(const Ledger&) = delete;
@@ -82,12 +81,12 @@ class Ledger {
   bool quiet() const { return !busy() && (look_ == Look::none || look_ == Look::refused); }
   // True if the storage has requests of the ledger's file.
   bool busy() const {
-    return calls_.pending != 0 || retirements_.busy_for(own_number_) ||
+    return calls_.pending != 0 || shared_.retirements.busy_for(own_number_) ||
            (log_ != nullptr && log_->in_flight());
   }
   // Of the file's requests; starts again with each file.
   std::uint64_t completions() const {
-    return calls_.ended + retirements_.completions() + (log_ ? log_->completions() : 0);
+    return calls_.ended + shared_.retirements.completions() + (log_ ? log_->completions() : 0);
   }
 
   // The reason why records are not logged; empty: they are.
@@ -104,14 +103,10 @@ class Ledger {
   void begin(Status made);
   void secure_name();
   void remove();
-  void hear_refusal();
   void fail(Status status);
   void keep_sign();
 
-  io::Storage& storage_;
-  std::uint32_t& next_owner_;
-  journal::Retirements& retirements_;
-  std::string directory_;
+  Shared& shared_;
   journal::Identity target_;
   std::unique_ptr<journal::Log> log_;
   std::shared_ptr<io::Owned> made_;  // what the storage creates
@@ -135,7 +130,6 @@ class Ledger {
   bool failing_ = false;
   bool given_up_ = false;
   bool promised_ = false;
-  bool refused_ = false;  // the disk refused to take a file of this ledger back
   std::string problem_;
 };
 

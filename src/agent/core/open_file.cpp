@@ -196,8 +196,7 @@ void OpenFile::join(Shared& shared, const Fd& target, const transport::Register&
   journal::Identity who = journal::identity_of(journal::Kind::ledger, target, Result(sound ? told : identity),
                                                registration.group);
   who.clock = shared.stamp_clock;
-  ledger = std::make_unique<Ledger>(shared.storage, shared.next_owner, shared.retirements,
-                                    shared.journal_directory, std::move(who), target);
+  ledger = std::make_unique<Ledger>(shared, std::move(who), target);
 }
 
 bool OpenFile::secured() const {

@@ -107,17 +107,18 @@ void FileStates::name(const Core::Look& file) {
   transport::write_line(page_.stall.where, where);
 }
 
-void FileStates::say(const std::string& line) {
-  if (lines_.size() < most_lines) lines_.push_back(line);
+void FileStates::tell(const Core::News& news) {
+  page_.stuck_ledgers.store(news.stuck_ledgers ? 1 : 0);
+  for (const std::string& line : news.messages) {
+    if (lines_.size() < most_lines) lines_.push_back(line);
+  }
+  if (lines_.empty() || !transport::line_is_free(page_.said)) return;
+  transport::write_line(page_.said, lines_.front());
+  lines_.pop_front();
 }
 
 void FileStates::refresh(const Core& core) {
   listen(core);
-  page_.stuck_ledgers.store(core.stuck_ledgers() ? 1 : 0);
-  if (!lines_.empty() && transport::line_is_free(page_.said)) {
-    transport::write_line(page_.said, lines_.front());
-    lines_.pop_front();
-  }
   for (FileSlot file = 0; file < slots_.size(); ++file) {
     Slot& slot = slots_[file];
     if (slot.opens == 0) {

@@ -43,8 +43,8 @@ class FileStates {
   bool waits() const { return waits_; }
   // Shows Core's errors, its pending bytes and the silence of its file systems to the ranks.
   void refresh(const Core& core);
-  // A line for one of the ranks to print. It waits until a rank has taken the line before it.
-  void say(const std::string& line);
+  // Shows the news to the ranks. Each line waits until a rank has taken the one before it.
+  void tell(const Core::News& news);
 
  private:
   struct Slot {

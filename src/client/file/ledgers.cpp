@@ -11,7 +11,6 @@
 #include "base/local.hpp"
 #include "client/file/guest.hpp"
 #include "client/file/process.hpp"
-#include "io/posix/owned.hpp"
 #include "journal/folder.hpp"
 #include "transport/layout.hpp"
 
@@ -188,7 +187,7 @@ bool Ledgers::settle(bool writes) {
   for (int tries = 1;; ++tries) {
     const Status waited = wait();
     if (!waited.ok() && waited.code() != Code::timeout)
-      return refuse("cannot look for journals in " + io::owned_folder(directory_) + ": " + waited.describe() +
+      return refuse("cannot look for journals in " + directory_ + ": " + waited.describe() +
                     ". The file is not opened, because bytes of an earlier program may be in a journal");
     if (writes && stuck_)
       return refuse("an agent cannot remove its journal of this file in " + directory_ +

@@ -26,6 +26,12 @@ void tell_stall(Contact& contact, transport::Stall& stall, std::uint64_t silent_
               " s (--storage-timeout). No byte is lost so far: check the file system");
 }
 
+// A rank of another job leaves the line to the agent's own ranks.
+void tell_line(Contact& contact, transport::AgentPage& page) {
+  if (!contact.speaks()) return;
+  if (const std::optional<std::string> line = transport::take_line(page.said)) contact.say(*line);
+}
+
 }  // namespace
 
 Session::Session(SessionParts parts)
@@ -200,7 +206,7 @@ Status Session::request(Kind kind, std::uint32_t file, Extent extent, Tally& tal
   const Status status = wait_for_answer(*id, file);
   lock.lock();
   tally.counters.wait_ns += now_ns() - begin_ns;
-  tell_line();
+  tell_line(*parts_.contact, view_.page());
   // A slot whose answer did not come stays taken: the answer may still come.
   if (answered(*id)) numbers_.give_back(*id);
   return status;
@@ -319,16 +325,9 @@ void Session::note(std::uint32_t file, Extent extent) {
   publish(much);
 }
 
-// Call it with the lock held. A rank of another job leaves the line to the agent's own ranks.
-void Session::tell_line() {
-  if (!parts_.contact->speaks()) return;
-  if (const std::optional<std::string> line = transport::take_line(view_.page().said))
-    parts_.contact->say(*line);
-}
-
 void Session::leave() {
   const std::lock_guard lock(mutex_);
-  if (!lost()) tell_line();
+  if (!lost()) tell_line(*parts_.contact, view_.page());
   lost_.store(true);
   parts_.contact->hang_up();
 }

@@ -144,7 +144,6 @@ class Session {
   Status keep_waiting(Patience& patience);
   Status lose();
   void save();
-  void tell_line();
 
   SessionParts parts_;
   PageView view_;
