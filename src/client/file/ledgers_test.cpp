@@ -253,6 +253,7 @@ TEST_F(Ledgers, OneThatItsAgentCannotTakeBackKeepsAnOpenFromWriting) {
     process.agent->view().page().stuck_ledgers.store(1);
     settle(true);
     EXPECT_FALSE(settled);
+    ASSERT_FALSE(process.said.empty());
     EXPECT_NE(process.said.back().find("cannot remove its journal"), std::string::npos)
         << process.said.back();
     settle(false);
