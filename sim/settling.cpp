@@ -73,9 +73,9 @@ void Settling::kill_recovery() {
   if (recovering_ != nullptr) recovering_->kill();
 }
 
-client::OtherAgents::List Settling::other_agents() {
-  if (!asks_ || !agent_.alive() || seat_.gone()) return {};
-  return {std::make_shared<Outlived>(agent_, seat_, settings_.timeout_ms)};
+Result<client::OtherAgents::List> Settling::other_agents() {
+  if (!asks_ || !agent_.alive() || seat_.gone()) return client::OtherAgents::List();
+  return client::OtherAgents::List{std::make_shared<Outlived>(agent_, seat_, settings_.timeout_ms)};
 }
 
 Result<std::size_t> Settling::read_start(const Fd& journal, std::span<std::byte> into) {

@@ -36,7 +36,7 @@ class Settling final : public client::Process {
   client::Session* session(bool, client::Reason&) override { return nullptr; }
   bool agent_has_gone() override { return false; }
   client::Session* successor(client::Reason&) override { return nullptr; }
-  client::OtherAgents::List other_agents() override;
+  Result<client::OtherAgents::List> other_agents() override;
   void add(client::Leaver*) override {}
   void remove(client::Leaver*) override {}
   std::uint64_t now_ns() const override { return seat_.now_ns(); }

@@ -167,7 +167,7 @@ def _kernel(facts: Mapping[str, Any]) -> list[Finding]:
     )
     findings.append(Finding("cores", str(facts["cores"])))
     if shared["memfd"]:
-        findings.append(Finding("shared memory", "memfd works; /dev/shm is not needed"))
+        findings.append(Finding("shared memory", "memfd works"))
     else:
         findings.append(
             Finding(
@@ -175,6 +175,15 @@ def _kernel(facts: Mapping[str, Any]) -> list[Finding]:
                 f"memfd_create failed: {shared['memfd_reason']}",
                 BAD,
                 "the kernel or a container's filter must allow memfd_create",
+            )
+        )
+    if "page_reason" in shared:
+        findings.append(
+            Finding(
+                "/dev/shm",
+                f"it takes no file of 1 MiB: {shared['page_reason']}",
+                BAD,
+                "an agent has its page there: give /dev/shm room, and let the user write to it",
             )
         )
     if not shared["abstract_socket"]:

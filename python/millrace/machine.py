@@ -120,7 +120,7 @@ def _chosen(text: str) -> str | None:
 
 
 def shared_memory() -> dict[str, Any]:
-    """The needs of ranks' rings: anonymous shared memory and abstract UNIX sockets."""
+    """The needs of agents and ranks: anonymous shared memory, a page in /dev/shm, abstract UNIX sockets."""
     facts: dict[str, Any] = {"memfd": True, "memfd_reason": "", "abstract_socket": True}
     try:
         fd = os.memfd_create("millrace-doctor", os.MFD_CLOEXEC)
@@ -130,6 +130,14 @@ def shared_memory() -> dict[str, Any]:
             os.close(fd)
     except OSError as error:
         facts.update(memfd=False, memfd_reason=error.strerror)
+    try:
+        fd = os.open("/dev/shm", os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            os.posix_fallocate(fd, 0, 1 << 20)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        facts.update(page_reason=error.strerror)
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
             probe.bind(f"\0millrace-doctor-{os.getpid()}")

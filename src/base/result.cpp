@@ -28,6 +28,8 @@ Status Status::from_errno(int error) {
     case EOVERFLOW:
       return {Code::too_big, error};
     case ENOMEM:
+    case EMFILE:
+    case ENFILE:
       return {Code::no_memory, error};
     case EINVAL:
       return {Code::invalid, error};
@@ -79,7 +81,7 @@ const char* sentence(Code code) {
     case Code::too_big:
       return "the file would be larger than the file system allows";
     case Code::no_memory:
-      return "out of memory";
+      return "out of memory or of descriptors";
     case Code::refused:
       return "two agents could not agree that they belong to the same job: check whether another "
              "program answers at that address, and whether every node runs the same Millrace";

@@ -92,9 +92,21 @@ struct Stall {
   Line where;
 };
 
-// The agent's memfd, mapped by every client.
+// The agent, for other jobs of the user. Builds of other versions read it too: a change needs another magic.
+struct Shown {
+  char magic[8];
+  std::uint32_t version;  // protocol_version, which is also the version of the page's layout
+  std::int32_t process;
+  std::uint64_t number;    // of this agent, at random
+  std::uint64_t journals;  // the number of their directory
+  char name[64];           // of the agent's socket
+};
+static_assert(sizeof(Shown) == 96);
+
+// The agent's page, mapped by every client and by other jobs of the user (presence.hpp).
 struct AgentPage {
-  std::uint32_t stamp_clock;  // StampClock; fixed before the first rank comes
+  Shown shown;            // fixed before others see the page
+  alignas(64) std::uint32_t stamp_clock;  // StampClock; fixed before the first rank comes
   // 1: the agent sleeps. The rank that sets it to 0 also writes the eventfd.
   alignas(64) std::atomic<std::uint32_t> sleeping;
   // Grows while ranks wait and the agent's loop turns, even if the storage answers nothing.

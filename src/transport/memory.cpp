@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -37,8 +36,8 @@ bool is_sealed_memory(int memory, std::uint64_t size) {
          static_cast<std::uint64_t>(status.st_size) == size;
 }
 
-Result<Mapping> map(int memory, std::uint64_t size) {
-  void* data = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+Result<Mapping> map(int memory, std::uint64_t size, int access) {
+  void* data = ::mmap(nullptr, size, access, MAP_SHARED, memory, 0);
   if (data == MAP_FAILED) return Status::from_errno(errno);
   return Mapping(data, size);
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/mman.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +46,8 @@ Result<Fd> make_memory(const char* name, std::uint64_t size);
 // True if `memory` is a descriptor of such memory, with exactly this size.
 bool is_sealed_memory(int memory, std::uint64_t size);
 
-Result<Mapping> map(int memory, std::uint64_t size);
+// `access`: PROT_ of mmap(2).
+Result<Mapping> map(int memory, std::uint64_t size, int access = PROT_READ | PROT_WRITE);
 
 // Maps [offset, offset + size) of `memory` twice, back to back, so that a record across the end of the ring
 // is contiguous:

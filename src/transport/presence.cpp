@@ -3,16 +3,23 @@
 #include "transport/presence.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <span>
+#include <filesystem>
 #include <utility>
 
+#include "base/checksum.hpp"
+#include "io/clock.hpp"
 #include "io/posix/owned.hpp"
 #include "transport/socket.hpp"
 
@@ -20,10 +27,17 @@ namespace millrace::transport {
 
 namespace {
 
-constexpr char magic[8] = {'M', 'R', 'A', 'G', 'E', 'N', 'T', '1'};
+constexpr char magic[8] = {'M', 'R', 'A', 'G', 'E', 'N', 'T', '2'};
 constexpr const char* suffix = ".agent";
-constexpr const char* suffix_of_second = ".elsewhere";  // in memory, if there is one beside the journals
 constexpr std::uint64_t connect_bound_ms = 100;
+constexpr int tries_max = 1000;  // other processes may remove the folder again and again
+
+std::string folder() { return "/dev/shm/millrace-" + std::to_string(::geteuid()); }
+
+std::uint64_t number_of(const std::string& directory) {
+  const std::string normal = std::filesystem::path(directory + "/").lexically_normal();
+  return checksum(normal.data(), normal.size());
+}
 
 // The process that listens at that name, as this process's namespace numbers it; -1: none.
 int listener_of(const std::string& name) {
@@ -34,84 +48,97 @@ int listener_of(const std::string& name) {
   return peer.uid == ::geteuid() ? peer.pid : -1;
 }
 
-Mapping map_page(int process, int page) {
-  const std::string place = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(page);
-  const Fd memory(::open(place.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
-  if (!memory.valid() || !is_sealed_memory(memory.get(), sizeof(AgentPage))) return {};
-  Result<Mapping> mapped = map(memory.get(), sizeof(AgentPage));
-  return mapped ? *std::move(mapped) : Mapping();
-}
-
-void add_files(std::vector<std::string>& all, const std::string& directory, const char* of_suffix) {
-  const Result<std::vector<std::string>> found = io::list_owned(directory, of_suffix);
-  if (found) all.insert(all.end(), found->begin(), found->end());
+// A file without a name. The memory is reserved now: if it were missing later, an access would fault.
+Result<Fd> make_file(const std::string& in) {
+  Fd file(::open(in.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!file.valid()) return Status::from_errno(errno);
+  const int failed = ::posix_fallocate(file.get(), 0, sizeof(AgentPage));
+  return failed != 0 ? Result<Fd>(Status::from_errno(failed)) : Result<Fd>(std::move(file));
 }
 
 }  // namespace
 
-Result<Presence> Presence::announce(const std::string& directory, const std::string& name, int page) {
-  PresenceRecord record{};
-  if (name.size() >= sizeof record.name) return Code::invalid;
-  std::memcpy(record.magic, magic, sizeof magic);
-  record.version = protocol_version;
-  record.process = ::getpid();
-  record.page = page;
-  std::memcpy(record.name, name.data(), name.size());
-  Presence own;
-  Status refused;
-  for (const std::string& place : {directory, std::string(memory_directory)}) {
-    Result<io::Owned> made = io::create_owned(place, own.files_.empty() ? suffix : suffix_of_second);
-    const Status put =
-        made ? io::write_at(made->file, 0, std::as_bytes(std::span(&record, 1))) : made.status();
-    if (made && !put.ok()) (void)io::remove_owned(made->path);
-    if (put.ok()) own.files_.push_back(*std::move(made));
-    if (refused.ok()) refused = put;
+Result<Presence> Presence::create(const std::string& name, const std::string& directory) {
+  const std::string in = folder();
+  Shown shown{};
+  if (name.size() >= sizeof shown.name) return Code::invalid;
+  std::memcpy(shown.magic, magic, sizeof magic);
+  shown.version = protocol_version;
+  shown.process = ::getpid();
+  shown.journals = number_of(directory);
+  std::memcpy(shown.name, name.data(), name.size());
+  if (::getrandom(&shown.number, sizeof shown.number, 0) != sizeof shown.number)
+    return Status::from_errno(errno);
+  char file_name[40];
+  (void)std::snprintf(file_name, sizeof file_name, "/%d-%016llx", shown.process,
+                      static_cast<unsigned long long>(shown.number));
+  const std::string path = std::string(in).append(file_name).append(suffix);
+  for (int tries = 0; tries < tries_max; ++tries) {
+    if (Status made = io::make_own_folder(in); !made.ok())
+      return made.error() != 0 ? made : Status(Code::access, EACCES);
+    Result<Fd> file = make_file(in);
+    if (!file && file.status().error() == ENOENT) continue;
+    if (!file) return file.status();
+    Presence own;
+    own.lock_ = *std::move(file);
+    if (::flock(own.lock_.get(), LOCK_EX | LOCK_NB) != 0) return Status::from_errno(errno);
+    const std::string place = "/proc/self/fd/" + std::to_string(own.lock_.get());
+    own.shared_.reset(::open(place.c_str(), O_RDWR | O_CLOEXEC));
+    if (!own.shared_.valid()) return Status::from_errno(errno);
+    Result<Mapping> mapped = map(own.shared_.get(), sizeof(AgentPage));
+    if (!mapped) return mapped.status();
+    own.mapping_ = *std::move(mapped);
+    own.page().shown = shown;
+    if (::linkat(AT_FDCWD, place.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      own.path_ = path;
+      return own;
+    }
+    if (errno != ENOENT) return Status::from_errno(errno);  // the folder has gone
   }
-  return own.files_.empty() ? Result<Presence>(refused) : Result<Presence>(std::move(own));
+  return Code::io;
 }
 
 Presence::~Presence() {
-  for (const io::Owned& file : files_) (void)io::remove_owned(file.path);
+  if (!path_.empty()) (void)io::remove_owned(path_);
+}
+
+bool is_page(const Fd& file) {
+  struct stat about {};
+  Shown shown{};
+  return file.valid() && ::fstat(file.get(), &about) == 0 && about.st_uid == ::geteuid() &&
+         about.st_size == sizeof(AgentPage) && io::read_start(file, &shown, sizeof shown) &&
+         std::memcmp(shown.magic, magic, sizeof magic) == 0 && shown.version == protocol_version;
 }
 
 Result<Neighbour> Neighbour::look_at(const std::string& path) {
-  const Result<Fd> file = io::open_owned(path);
-  if (!file) return Code::not_found;
   Neighbour found;
   found.path_ = path;
-  if (!io::is_locked(*file)) {
+  Result<Fd> file = io::open_owned(path);
+  if (!file) return file.status();
+  found.file_ = *std::move(file);
+  if (!found.lives()) {
     (void)found.bury();
     return Code::not_found;
   }
-  PresenceRecord record{};
-  // An agent that has not written its record yet serves no rank.
-  if (!io::read_start(*file, &record, sizeof record)) return Code::not_found;
-  if (std::memcmp(record.magic, magic, sizeof magic) != 0 || record.version != protocol_version)
-    return Code::unsupported;
-  record.name[sizeof record.name - 1] = 0;
-  found.name_ = record.name;
-  found.process_ = record.process;
-  found.page_ = map_page(record.process, record.page);
-  // If the agent lives still, its number was not another process's meanwhile.
-  if (!io::is_locked(*file)) return Code::not_found;
+  if (!is_page(found.file_)) return Code::unsupported;
+  Result<Mapping> mapped = map(found.file_.get(), sizeof(AgentPage), PROT_READ);
+  if (!mapped) return mapped.status();
+  found.mapping_ = *std::move(mapped);
   return found;
 }
 
-bool Neighbour::lives() const {
-  const Result<Fd> file = io::open_owned(path_);
-  return file && io::is_locked(*file);
-}
+bool Neighbour::lives() const { return io::is_locked(file_); }
 
-AgentPage* Neighbour::page() const {
-  return page_.valid() ? reinterpret_cast<AgentPage*>(page_.data()) : nullptr;
+bool Neighbour::has_journals_in(const std::string& directory) const {
+  return page().shown.journals == number_of(directory);
 }
 
 bool Neighbour::end(std::uint64_t bound_ms) const {
   const std::uint64_t until_ns = now_ns() + bound_ms * 1'000'000;
   // In another namespace of processes, the number may be that of any process.
-  const bool known = listener_of(name_) == process_;
-  const Fd process(known ? static_cast<int>(::syscall(SYS_pidfd_open, process_, 0)) : -1);
-  if (process.valid() && lives()) (void)::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+  const bool known = listener_of(name()) == process();
+  const Fd victim(known ? static_cast<int>(::syscall(SYS_pidfd_open, process(), 0)) : -1);
+  if (victim.valid() && lives()) (void)::syscall(SYS_pidfd_send_signal, victim.get(), SIGKILL, nullptr, 0);
   // The kernel closes the files of a process one by one. Another process may have sent the signal.
   while (lives()) {
     if (now_ns() > until_ns) return false;
@@ -122,25 +149,41 @@ bool Neighbour::end(std::uint64_t bound_ms) const {
 }
 
 bool Neighbour::bury() const {
-  const Result<Fd> file = io::open_owned(path_);
-  return file && io::take_lock(*file) && io::remove_owned(path_).ok();
+  const bool first = io::take_lock(file_) && io::remove_owned(path_).ok();
+  (void)::flock(file_.get(), LOCK_UN);  // others must not take this process for the agent
+  return first;
 }
 
-std::vector<std::string> presences_in(const std::string& directory) {
-  std::vector<std::string> all;
-  add_files(all, directory, suffix);
-  if (directory != memory_directory) add_files(all, memory_directory, suffix);
-  return all;
+Result<std::vector<std::string>> presences() {
+  const std::string in = folder();
+  struct stat about {};
+  if (::lstat(in.c_str(), &about) != 0)
+    return errno == ENOENT ? Result(std::vector<std::string>()) : Status::from_errno(errno);
+  // What another user has made under this user's name has no agent of this user.
+  if (about.st_uid != ::geteuid() || !S_ISDIR(about.st_mode)) return std::vector<std::string>();
+  return io::list_folder(in, suffix);
 }
 
-std::vector<std::string> presences_on_node(const std::string& directory) {
-  std::vector<std::string> all = presences_in(directory);
-  add_files(all, memory_directory, suffix_of_second);
-  return all;
+void bury_dead() {
+  const Result<std::vector<std::string>> paths = presences();
+  for (std::size_t i = 0; paths && i < paths->size(); ++i) (void)Neighbour::look_at((*paths)[i]);
 }
 
-void bury_dead(const std::string& directory) {
-  for (const std::string& path : presences_on_node(directory)) (void)Neighbour::look_at(path);
+bool PresenceWatch::changed() {
+  // File systems count time in ticks of at most 10 ms. Nobody sees a second change in one tick.
+  constexpr std::uint64_t tick_ns = 100'000'000;
+  struct stat about {};
+  const bool there = ::stat(folder().c_str(), &about) == 0;
+  if (!there && errno != ENOENT) return true;
+  const std::uint64_t inode = there ? about.st_ino : 0;
+  const std::uint64_t changed_ns = there ? static_cast<std::uint64_t>(about.st_mtim.tv_sec) * 1'000'000'000 +
+                                               static_cast<std::uint64_t>(about.st_mtim.tv_nsec)
+                                         : 0;
+  const bool same = settled_ && inode == inode_ && changed_ns == changed_ns_;
+  inode_ = inode;
+  changed_ns_ = changed_ns;
+  settled_ = !there || changed_ns + tick_ns < io::wall_ns();
+  return !same;
 }
 
 }  // namespace millrace::transport

@@ -8,78 +8,84 @@
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
-#include "io/posix/owned.hpp"
 #include "transport/layout.hpp"
 #include "transport/memory.hpp"
 
-// The agents of a user on this node. Each living agent has a small file, its presence, and holds the lock of
-// this file (flock) as long as it lives. Other jobs of the user find the agent by this file, also if the
-// agent has outlived its job and does not answer. One is in the user's folder of journals, and one in that of
-// memory_directory, where also jobs with another folder of journals find it. One of the two is enough.
+// The agents of a user on this node. An agent's page is a file in memory,
+// /dev/shm/millrace-UID/PID-NUMBER.agent, and the agent holds the lock of this file (flock) as long as it
+// lives. So other jobs of the user find the agent and see its files, also if the agent has outlived its job,
+// is stopped, or is being killed while the kernel keeps one of its threads. The number is at random.
 namespace millrace::transport {
 
-inline constexpr const char* memory_directory = "/dev/shm";
-
-using io::FolderWatch;
-
-// The whole file. Builds of other versions read it too: a change needs another magic.
-struct PresenceRecord {
-  char magic[8];
-  std::uint32_t version;  // protocol_version, which is also the version of the page's layout
-  std::int32_t process;
-  std::int32_t page;  // the agent's descriptor of its AgentPage
-  std::uint32_t reserved;
-  char name[64];  // of the agent's socket
-};
-static_assert(sizeof(PresenceRecord) == 88);
-
-// An agent's own presence. The destructor removes its files. Not thread safe.
+// An agent's own page. The destructor removes the file. Not thread safe.
 class Presence {
  public:
-  static Result<Presence> announce(const std::string& directory, const std::string& name, int page);
+  // `name`: of the agent's socket. `directory`: of its journals. The page is full of zeros behind `shown`.
+  // An error: /dev/shm has no room, takes no file, or is not there.
+  static Result<Presence> create(const std::string& name, const std::string& directory);
   Presence() = default;
   Presence(Presence&& other) noexcept = default;
   Presence& operator=(Presence&& other) noexcept = default;
   ~Presence();
 
+  AgentPage& page() const { return *reinterpret_cast<AgentPage*>(mapping_.data()); }
+  // For other processes, which do not hold the lock by it.
+  int shared() const { return shared_.get(); }
+
  private:
-  std::vector<io::Owned> files_;
+  Fd lock_, shared_;
+  Mapping mapping_;
+  std::string path_;
 };
 
-// An agent, as another process sees it by its presence. Not thread safe.
+// True if the descriptor is that of an agent's page. The agent is one of this user and of this build.
+bool is_page(const Fd& file);
+
+// An agent, as another process sees it. Not thread safe.
 class Neighbour {
  public:
-  // Code::not_found: no agent lives there. A presence without a living agent is removed.
-  // Code::unsupported: the agent is of another build.
+  // Code::not_found: no agent lives there. The page of a dead agent is removed. Code::unsupported: the agent
+  // is of another build. Other errors: this process cannot look.
   static Result<Neighbour> look_at(const std::string& path);
 
   const std::string& path() const { return path_; }
-  const std::string& name() const { return name_; }
-  int process() const { return process_; }
+  std::string name() const { return page().shown.name; }
+  int process() const { return page().shown.process; }
+  std::uint64_t number() const { return page().shown.number; }
   bool lives() const;
-  // The agent's page; nullptr: the kernel does not show it to this process. A look needs no help of the
-  // agent, which may be stopped.
-  AgentPage* page() const;
+  // Mapped for reading only. A look needs no help of the agent.
+  AgentPage& page() const { return *reinterpret_cast<AgentPage*>(mapping_.data()); }
+  // True if the agent has its journals in this directory.
+  bool has_journals_in(const std::string& directory) const;
 
   // Ends the process, and waits until it has gone. False: the agent does not end within the bound, or this
   // process cannot tell which process it is.
   bool end(std::uint64_t bound_ms) const;
-  // Removes the presence of an agent that has gone. True if this call has removed it, and no other process.
+  // Removes the page of an agent that has gone. True if this call has removed it, and no other process.
   bool bury() const;
 
  private:
-  std::string path_, name_;
-  int process_ = -1;
-  Mapping page_;
+  std::string path_;
+  Fd file_;
+  Mapping mapping_;
 };
 
-// The paths of the presences of agents with journals in the directory, and of those whose folder of journals
-// takes no file. One for each agent.
-std::vector<std::string> presences_in(const std::string& directory);
-// The same, and those of agents with another folder. An agent may have two.
-std::vector<std::string> presences_on_node(const std::string& directory);
+// The paths of the pages of this user's agents on this node. An error: this process cannot look.
+Result<std::vector<std::string>> presences();
 
-// Removes the presences of agents that have died.
-void bury_dead(const std::string& directory);
+// Removes the pages of agents that have died.
+void bury_dead();
+
+// Notices that agents have come or gone. Not thread safe.
+class PresenceWatch {
+ public:
+  // True if presences() may have changed since the last call. Costs one system call.
+  bool changed();
+
+ private:
+  std::uint64_t inode_ = 0;  // 0: no folder
+  std::uint64_t changed_ns_ = 0;
+  bool settled_ = true;  // false: a later change may have the same time
+};
 
 }  // namespace millrace::transport

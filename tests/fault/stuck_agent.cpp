@@ -15,18 +15,12 @@ int main(int argc, char** argv) {
   namespace transport = millrace::transport;
   struct stat about {};
   if (argc != 3 || ::stat(argv[2], &about) != 0) return 2;
-  const millrace::Result<millrace::Fd> memory =
-      transport::make_memory("millrace-agent", sizeof(transport::AgentPage));
-  if (!memory) return 1;
-  const millrace::Result<transport::Mapping> mapped =
-      transport::map(memory->get(), sizeof(transport::AgentPage));
-  if (!mapped) return 1;
-  auto& page = *reinterpret_cast<transport::AgentPage*>(mapped->data());
+  const auto shown = transport::Presence::create("millrace-stuck", argv[1]);
+  if (!shown) return 1;
+  transport::AgentPage& page = shown->page();
   page.files[0].dirty.store(transport::state_dirty);
   page.files[0].number.store(transport::file_number(about.st_dev, about.st_ino));
   page.slots.store(1);
-  const auto shown = transport::Presence::announce(argv[1], "millrace-stuck", memory->get());
-  if (!shown) return 1;
   std::puts("ready");
   std::fflush(stdout);
   char byte = 0;

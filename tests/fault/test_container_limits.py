@@ -13,6 +13,7 @@ from victim import pattern
 
 MiB = 1 << 20
 PIECE = 8192
+TAKEN = "/dev/shm takes no file for the agent's page"
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="it needs root")
 
@@ -100,3 +101,25 @@ def test_a_memory_limit_below_the_sort_buffer(job, tmp_path, limited):
     (agent,) = write(job, tmp_path / "data", 512, words, strategy="sort", sort_buffer="256MiB")
     assert kills(group) == 0
     assert agent["sort_buffer_bytes"] <= 40 * MiB, agent
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("script", "line"),
+    [
+        ("mount -t tmpfs -o size=256k tmpfs /dev/shm", "/dev/shm has no room for the agent's page"),
+        ("mount -t tmpfs tmpfs /dev/shm && touch /dev/shm/millrace-0", TAKEN),
+        ("mount -t tmpfs tmpfs /dev/shm && install -d -o 1 -m 700 /dev/shm/millrace-0", TAKEN),
+    ],
+    ids=["full", "a file there", "a folder of another user"],
+)
+def test_without_room_in_dev_shm_the_library_writes_and_a_line_says_so(job, tmp_path, script, line):
+    """Without a page, no other job could find the agent."""
+    if job.mpi == "mpich" and "size=" in script:
+        pytest.skip("MPICH itself opens no file then")
+    path = tmp_path / "data"
+    private = ("unshare", "--mount", "--propagation", "private", "sh", "-c", f'{script} && exec "$@"', "sh")
+    job.victim(path, f"piece={PIECE}", "pieces=4", prefix=private, ranks=1, strategy="sort")
+    assert job.wait(60.0) == 0, job.err
+    assert job.errors() == {} and job.err.count(line) == 1, job.out + job.err
+    assert path.read_bytes() == pattern(0, 4 * PIECE)

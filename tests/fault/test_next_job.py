@@ -9,14 +9,16 @@ import os
 import re
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 from conftest import BUILD, eventually, gone, state
-from disk import overlay
+from disk import freeze, overlay, small_disk, thaw
 from victim import pattern
 
 PIECE, PIECES = 1024, 256
 BOUND_S = 60.0
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="it needs root")
 BYTES = 2 * PIECE * PIECES
 
 
@@ -34,8 +36,8 @@ def end_ranks(job) -> None:
     assert eventually(lambda: not job.members(), BOUND_S)
 
 
-def killed_job(new_job, mpi, path, stopped, **settings):
-    """A job whose ranks are killed. Their agent is stopped first, and has bytes in their rings."""
+def killed_job(new_job, mpi, path, stopped, kill=True, **settings):
+    """A job whose ranks are killed, or stay. Their agent is stopped first, and has bytes in their rings."""
     job = new_job(mpi)
     job.linger_ms = 30_000 if not stopped else job.linger_ms
     words = [path, f"piece={PIECE}", f"pieces={PIECES}", "stop=1", "add=1"]
@@ -46,8 +48,14 @@ def killed_job(new_job, mpi, path, stopped, **settings):
         os.kill(agent, signal.SIGSTOP)
         job.go()
         assert eventually(lambda: len(re.findall(r"wrote \d 256", job.out)) == 2 or in_close(job), BOUND_S)
-    end_ranks(job)
+    if kill:
+        end_ranks(job)
     return job, agent
+
+
+def threads(pid: int) -> str:
+    """The states of a process's threads."""
+    return "".join(stat.read_text().rsplit(")", 1)[1].split()[0] for stat in Path(f"/proc/{pid}/task").glob("*/stat"))
 
 
 def in_close(job) -> bool:
@@ -55,10 +63,10 @@ def in_close(job) -> bool:
     return all(state(pid) == "S" for pid in job.members()) and job.out.count("at ") == 2
 
 
-def next_job(new_job, mpi, first, path, **settings):
+def next_job(new_job, mpi, first, path, *words, **settings):
     job = new_job(mpi)
     settings = {"strategy": "sort", "journal_directory": first.temporary, **settings}
-    job.victim(path, f"piece={PIECE}", f"pieces={PIECES}", **settings)
+    job.victim(path, f"piece={PIECE}", f"pieces={PIECES}", *words, **settings)
     return job
 
 
@@ -183,3 +191,76 @@ def test_an_open_fails_on_all_ranks_if_an_agent_cannot_be_ended(new_job, tmp_pat
     assert job.errors() == {rank: [("open", "MPI_ERR_FILE_IN_USE")] for rank in (0, 1)}, job.out + job.err
     assert f"{path}: process {stuck.pid}, the agent of another job" in job.err
     assert path.read_bytes() == b"x" * 4096
+
+
+@pytest.mark.parametrize("words", [[], ["read=1024"]], ids=["writes", "reads"])
+def test_an_agent_that_is_killed_while_its_disk_hangs_still_has_the_file(new_job, tmp_path, words):
+    """Its process is a zombie, and one thread stays in the kernel: its write may still come to the file."""
+    with small_disk(tmp_path) as place:
+        path = place / "data"
+        path.write_bytes(b"x" * BYTES)
+        first, agent = killed_job(new_job, "mpich", path, stopped=True)
+        freeze(place)
+        try:
+            os.kill(agent, signal.SIGCONT)
+            assert eventually(lambda: "D" in threads(agent), BOUND_S)
+            os.kill(agent, signal.SIGKILL)
+            assert eventually(lambda: state(agent) == "Z", BOUND_S)
+            drained = drain(first, "1s")
+            assert drained.returncode == 1 and f"process {agent}" in drained.stderr, drained
+            second = next_job(new_job, "mpich", first, path, *words, timeout="2s")
+            assert second.wait(BOUND_S) == 0, second.err
+        finally:
+            thaw(place)
+        assert second.errors() == {rank: [("open", "MPI_ERR_FILE_IN_USE")] for rank in (0, 1)}, second.out
+        assert eventually(lambda: gone(agent), BOUND_S)
+        assert drain(first, "1s").returncode == 0
+
+
+@needs_root
+def test_jobs_in_containers_with_processes_of_their_own_find_each_other(new_job, tmp_path):
+    """Both agents have the same number of a process there."""
+    path = tmp_path / "data"
+    own = ("unshare", "-p", "-f", "--kill-child", "--mount-proc", "--mount", "--propagation", "private")
+    first, agent = killed_job(new_job, "mpich", path, stopped=True, prefix=own, kill=False)
+    second = next_job(new_job, "mpich", first, path, timeout="2s", prefix=own)
+    assert second.wait(BOUND_S) == 0, second.err
+    assert second.errors() == {rank: [("open", "MPI_ERR_FILE_IN_USE")] for rank in (0, 1)}, second.out
+    os.kill(agent, signal.SIGCONT)
+    end_ranks(first)
+
+
+@pytest.mark.parametrize("free", [0, 1, 2, 3])
+def test_a_job_without_descriptors_does_not_write_beside_an_agent(new_job, tmp_path, free):
+    path, other = tmp_path / "data", tmp_path / "other"
+    first, agent = killed_job(new_job, "mpich", path, stopped=True)
+    second = new_job("mpich")
+    words = [f"piece={PIECE}", "pieces=4", f"second={path}", f"free={free}"]
+    settings = {"strategy": "sort", "journal_directory": first.temporary, "timeout": "2s"}
+    second.victim(other, *words, prefix=("prlimit", "--nofile=256"), **settings)
+    assert second.wait(BOUND_S) == 0, second.err
+    refused = "second error 0 open" in second.out
+    assert refused or gone(agent), "both agents may write the file\n" + second.out + second.err
+    with contextlib.suppress(OSError):
+        os.kill(agent, signal.SIGKILL)
+    assert eventually(lambda: gone(agent), BOUND_S)
+    assert drain(first, "1s").returncode == 0
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "ompi"])
+def test_an_agent_without_descriptors_writes_its_bytes_and_lives(new_job, tmp_path, mpi):
+    path = tmp_path / "data"
+    first = new_job(mpi)
+    words = [path, f"piece={PIECE}", f"pieces={PIECES}", f"stop={PIECES - 1}", "add=1"]
+    first.victim(*words, strategy="sort", write_within="1h")
+    first.at_stop()
+    agent = first.agent()
+    limit = max(int(entry.name) for entry in Path(f"/proc/{agent}/fd").iterdir()) + 1
+    subprocess.run(["prlimit", f"--pid={agent}", f"--nofile={limit}:{limit}"], check=True)
+    second = next_job(new_job, mpi, first, path, timeout="2s", stats="")
+    ends(second)
+    assert second.errors() == {} and second.err == "", second.out
+    assert path.read_bytes() == pattern(0, BYTES)
+    assert state(agent) == "S"
+    first.go()
+    assert first.wait(BOUND_S) == 0 and first.errors() == {}, first.out

@@ -91,7 +91,7 @@ def test_an_agent_is_started_when_small_pieces_would_have_paid_for_it(job, tmp_p
     )
     (ground,) = few["clients"][0]["grounds"]
     assert 0 < ground["value"] < ground["bound"] and ground["unit"] == "ns_saved"
-    run(job, ["--stats", stats], tmp_path / "many", "pieces=8192")
+    run(job, ["--stats", stats], tmp_path / "many", "pieces=65536")
     (many,) = json.loads(stats.read_text())["files"]
     assert many["route"] == "pipeline and direct" and many["direct_bytes"] < many["bytes_in"]
     assert many["expected_direct_ns"] > many["expected_pipeline_ns"] > 0

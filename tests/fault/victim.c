@@ -8,12 +8,13 @@
  * of the file PROGRESS.RANK, and a pause follows. "wrote RANK N": so many calls returned well. At the end:
  * "closed RANK CLASS", "end". ADD is added to each byte. Then all of that for the file SECOND, 1 MiB and
  * without a stop, after the first one was deleted: "second error ...". With late, rank 1 begins to write so
- * much later; with opens_late, it opens the file so much later.
+ * much later; with opens_late, it opens the file so much later. With free, SECOND is opened when N descriptors
+ * are free.
  *
  * usage: victim FILE [piece=BYTES] [gap=BYTES] [pieces=N] [stop=I go=GO [term=1]]
  *                    [hold=write|sync|close held=HELD] [sync=1] [fatal=1] [late=MILLISECONDS]
  *                    [opens_late=MILLISECONDS] [add=ADD] [progress=PROGRESS pause=MICROSECONDS]
- *                    [second=SECOND]
+ *                    [second=SECOND [free=N]]
  *        victim FILE read=BYTES    only reads, and says whether what it finds is right */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -119,6 +120,14 @@ static int write_pieces(MPI_File fh, long pieces, int argc, char** argv) {
   return error;
 }
 
+static void leave_free(int descriptors) {
+  int* const taken = calloc(65536, sizeof *taken);
+  int count = 0;
+  while (count < 65536 && (taken[count] = dup(0)) >= 0) ++count;
+  while (descriptors-- > 0 && count > 0) close(taken[--count]);
+  free(taken);
+}
+
 static void write_file(const char* path, int argc, char** argv) {
   const long pieces = atol(option(argc, argv, "pieces", "1024"));
   MPI_File fh;
@@ -172,6 +181,8 @@ int main(int argc, char** argv) {
     if (rank == 0) tell("delete", MPI_File_delete(argv[1], MPI_INFO_NULL));
     MPI_Barrier(MPI_COMM_WORLD);
     which = "second ";
+    if (option(argc, argv, "free", NULL) != NULL) leave_free(atoi(option(argc, argv, "free", "")));
+    MPI_Barrier(MPI_COMM_WORLD);
     write_file(second, 4, words);
   }
   MPI_Barrier(MPI_COMM_WORLD);

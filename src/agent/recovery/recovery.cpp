@@ -107,14 +107,18 @@ struct Agents {
 };
 
 // An agent that has bytes of a file, in its memory or in the rings of its ranks, shows it in its page.
-Agents agents_with_bytes(const std::string& directory) {
+Result<Agents> agents_with_bytes(const std::string& directory) {
   Agents found;
-  for (const std::string& path : transport::presences_in(directory)) {
+  const Result<std::vector<std::string>> paths = transport::presences();
+  if (!paths) return paths.status();
+  for (const std::string& path : *paths) {
     const Result<transport::Neighbour> agent = transport::Neighbour::look_at(path);
-    const transport::AgentPage* const page = agent ? agent->page() : nullptr;
-    if (page == nullptr || !transport::holds_bytes(*page)) continue;
+    const Code code = agent.status().code();
+    if (code == Code::not_found || code == Code::unsupported) continue;
+    if (!agent) return agent.status();
+    if (!agent->has_journals_in(directory) || !transport::holds_bytes(agent->page())) continue;
     if (found.count++ == 0) found.first = std::to_string(agent->process());
-    found.progress += page->progress.load();
+    found.progress += agent->page().progress.load();
   }
   return found;
 }
@@ -136,24 +140,29 @@ bool Recovery::wait_for_living() {
       ++living;
       progress += log->start.sector.progress;
     }
-    const Agents agents = agents_with_bytes(options_.directory);
-    progress += agents.progress;
+    const Result<Agents> agents = agents_with_bytes(options_.directory);
+    if (!agents) {
+      outcome_.refuse(options_.directory,
+                      "cannot look for agents in /dev/shm: " + agents.status().describe());
+      return false;
+    }
+    progress += agents->progress;
     const std::uint64_t now_ns = pace_.now_ns();
-    const std::size_t waiting = living + agents.count;
+    const std::size_t waiting = living + agents->count;
     if (waiting == 0) return true;
     if (waiting != told && living > 0)
       outcome_.out << "waiting for " << living << (living == 1 ? " file" : " files")
                    << " that agents are writing" << std::endl;
-    if (waiting != told && agents.count > 0)
-      outcome_.out << "waiting for " << agents.count << (agents.count == 1 ? " agent" : " agents")
+    if (waiting != told && agents->count > 0)
+      outcome_.out << "waiting for " << agents->count << (agents->count == 1 ? " agent" : " agents")
                    << " with bytes of files" << std::endl;
     if (waiting != told || progress != seen) since_ns = now_ns;
     told = waiting;
     seen = progress;
     if (now_ns - since_ns > options_.timeout_ms * 1'000'000) {
-      if (agents.count > 0)
+      if (agents->count > 0)
         outcome_.refuse(options_.directory,
-                        "process " + agents.first +
+                        "process " + agents->first +
                             ", an agent, has bytes of files and has made no "
                             "progress within --timeout; continue it if it is stopped, or check its "
                             "disks, then run millrace drain again");
@@ -216,7 +225,7 @@ bool Recovery::is_asked_for(const Journals& journals, const Result<FileIdentity>
 }
 
 int Recovery::run() {
-  transport::bury_dead(options_.directory);
+  transport::bury_dead();
   if (options_.drain && !wait_for_living()) return 1;
   Result<FileIdentity> target = Code::not_found;
   if (!options_.target.empty()) {

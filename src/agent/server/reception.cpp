@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/server/reception.hpp"
 
+#include <fcntl.h>
+
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -53,11 +55,21 @@ void Reception::receive(SenderId rank) {
   if (connection != nullptr) receive(*connection);
 }
 
+Result<Fd> Reception::accept() {
+  if (!spare_.valid()) spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  Result<Fd> socket = transport::accept_from(listener_.get());
+  if (socket.status().code() != Code::no_memory) return socket;
+  rounds_.refuse();
+  if (!spare_.valid()) return socket;
+  spare_.reset();
+  return transport::accept_from(listener_.get());
+}
+
 void Reception::accept_all() {
   constexpr std::uint64_t most_lines = 16;
   const std::uint64_t now_ns = transport::now_ns();
   while (door_.open(now_ns)) {
-    Result<Fd> socket = transport::accept_from(listener_.get());
+    Result<Fd> socket = accept();
     const int error = socket.status().error();
     if (!socket && error != EAGAIN && error != ECONNABORTED)
       door_.shut(now_ns);  // no descriptor: tries again in the next window
@@ -67,7 +79,10 @@ void Reception::accept_all() {
       if (++refused_ <= most_lines) log_("refused a process of another user");
       continue;
     }
-    if (rounds_.ranks() >= max_ranks) continue;
+    if (rounds_.ranks() >= max_ranks) {
+      rounds_.refuse();
+      continue;
+    }
     Connection& rank = rounds_.join(*std::move(socket));
     silent_ = true;
     if (!epoll_.add(rank.socket(), first_rank_tag_ + rank.id()).ok()) rounds_.drop(rank.id(), "");
@@ -106,7 +121,7 @@ void Reception::receive(Connection& connection) {
 
 bool Reception::greet(Connection& connection, const void* data, std::size_t size, Fd memory) {
   transport::Hello hello{};
-  if (size != sizeof hello || !memory.valid()) return false;
+  if (size != sizeof hello) return false;
   std::memcpy(&hello, data, sizeof hello);
   transport::Welcome welcome{transport::protocol_version, {}};
   if (hello.version != transport::protocol_version) {
@@ -114,7 +129,10 @@ bool Reception::greet(Connection& connection, const void* data, std::size_t size
     (void)transport::send(connection.socket(), welcome);
     return false;
   }
-  Result<transport::Consumer> ring = transport::Consumer::attach(std::move(memory), hello.ring_bytes);
+  // The kernel drops a descriptor for which the agent has no room.
+  Result<transport::Consumer> ring = memory.valid()
+                                         ? transport::Consumer::attach(std::move(memory), hello.ring_bytes)
+                                         : Result<transport::Consumer>(Code::no_memory);
   if (!ring) {
     welcome.status = ring.status();
     (void)transport::send(connection.socket(), welcome);

@@ -35,6 +35,7 @@ class Reception {
   // Watches the listener only while the door is open. While it is shut, the listener may stay readable and
   // must not wake the agent.
   void watch_door();
+  // If no descriptor is free, a process is let in by the spare one, and hears that it is refused.
   void accept_all();
   // The rank's socket is readable.
   void receive(SenderId rank);
@@ -49,6 +50,7 @@ class Reception {
   bool served() const { return served_; }
 
  private:
+  Result<Fd> accept();
   void receive(Connection& connection);
   bool greet(Connection& connection, const void* data, std::size_t size, Fd memory);
   void enroll(Connection& connection, const transport::Register& registration, Fd target);
@@ -67,6 +69,7 @@ class Reception {
   std::uint64_t born_ns_;
   Doorkeeper door_;
   bool door_watched_ = false;
+  Fd spare_;
   std::uint64_t refused_ = 0;    // processes of other users
   bool silent_ = false;          // a process may have connected and not greeted
   std::uint64_t looked_ns_ = 0;  // the last look at such processes

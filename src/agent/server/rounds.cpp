@@ -90,7 +90,8 @@ transport::Registered Rounds::enroll(Connection& connection, const transport::Re
   transport::Registered answer{Code::invalid, 0};
   // A file that is only read never has pending bytes, so no rank looks for it in the page.
   const bool reads = registration.reads_only != 0;
-  if (!sane(registration, target)) return answer;
+  if (!target.valid()) answer.status = Code::no_memory;  // the agent had no descriptor for it
+  if (!target.valid() || !sane(registration, target)) return answer;
   Result<FileSlot> slot =
       core_.open(connection.id(), std::move(target), registration, links_.route_of(registration));
   answer.status = slot.status();
@@ -135,7 +136,7 @@ bool Rounds::drop_silent(std::uint32_t calls) {
 Rounds::Round Rounds::go() {
   links_.pump(clock_.now_ns());
   const Pass pass = drain();
-  if (!pass_open_ && std::exchange(write_out_, false)) core_.write_out();
+  if (!pass_open_ && std::exchange(writes_out_, false)) core_.write_out();
   const std::uint64_t now_ns = clock_.now_ns();
   bool advanced = core_.advance(now_ns);
   deliver();
@@ -202,7 +203,8 @@ Rounds::Pass Rounds::drain() {
 void Rounds::begin_pass() {
   pass_open_ = true;
   waiting_.swap(fresh_);
-  if (!waiting_.empty()) states_.begin_drain();
+  writes_out_ = std::exchange(write_out_, false);
+  if (!waiting_.empty() || writes_out_) states_.begin_drain();
   pass_stamp_ = ways_.stamp();
   ++pass_;
   std::vector<SenderId> broken;

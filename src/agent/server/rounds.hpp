@@ -52,6 +52,12 @@ class Rounds {
   bool drop_silent(std::uint32_t calls);
   // The next pass ends with Core::write_out(), because the process may be killed soon.
   void write_out() { write_out_ = true; }
+  // A process cannot be let in, and so cannot ask for the bytes of a file. It sees that the agent lives, and
+  // that the bytes get into the file.
+  void refuse() {
+    progress_.turned();
+    write_out();
+  }
 
   // --- Rounds ---
 
@@ -114,7 +120,8 @@ class Rounds {
   std::uint64_t pass_stamp_ = 0;  // the begin of the pass
   std::uint64_t pass_ = 0;        // its number
   bool pass_open_ = false;
-  bool write_out_ = false;
+  bool write_out_ = false;   // the next pass ends with it
+  bool writes_out_ = false;  // the pass that is open ends with it
   HoldBack hold_;
   Progress progress_;
 };

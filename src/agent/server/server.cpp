@@ -93,16 +93,13 @@ Server::Server(Core& core, int storage_event_fd, ServerOptions options)
 Server::~Server() = default;
 
 Status Server::make_page() {
-  Result<Fd> memory = transport::make_memory("millrace-agent", sizeof(transport::AgentPage));
-  if (!memory) return memory.status();
-  page_memory_ = *std::move(memory);
-  Result<transport::Mapping> mapping = transport::map(page_memory_.get(), sizeof(transport::AgentPage));
-  if (!mapping) return mapping.status();
-  page_mapping_ = *std::move(mapping);
-  page_ = reinterpret_cast<transport::AgentPage*>(page_mapping_.data());
+  Result<transport::Presence> made = transport::Presence::create(options_.name, options_.directory);
+  if (!made) return made.status();
+  presence_ = *std::move(made);
+  transport::AgentPage& page = presence_.page();
   const transport::StampClock clock = transport::choose_stamp_clock();
-  page_->stamp_clock = static_cast<std::uint32_t>(clock);
-  rounds_ = std::make_unique<Rounds>(core_, links_, *page_, time_,
+  page.stamp_clock = static_cast<std::uint32_t>(clock);
+  rounds_ = std::make_unique<Rounds>(core_, links_, page, time_,
                                      Rounds::Ways{[clock] { return transport::read_stamp(clock); },
                                                   [this](const std::string& line) { log(line); },
                                                   [this](const std::string& line) { tell(line); }},
@@ -115,18 +112,6 @@ Result<Fd> Server::listen_at_name() {
   const Status status = transport::take_over_listener(options_.listener.get());
   if (!status.ok()) return status;
   return std::move(options_.listener);
-}
-
-// Other jobs of the user must find this agent before it has bytes.
-void Server::show_presence() {
-  if (options_.directory.empty()) return;
-  Result<transport::Presence> shown =
-      transport::Presence::announce(options_.directory, options_.name, page_memory_.get());
-  if (shown)
-    presence_ = *std::move(shown);
-  else
-    log("no file in " + options_.directory +
-        " tells other jobs that this agent lives: " + shown.status().describe());
 }
 
 Status Server::start() {
@@ -147,10 +132,9 @@ Status Server::start() {
   if (!wake_.valid() || !signals_.valid()) return Status::from_errno(errno);
   Result<Fd> listener = listen_at_name();
   if (!listener) return listener.status();
-  show_presence();
   alone_since_ns_ = now_ns();
   reception_.emplace(*rounds_, links_, epoll_, *std::move(listener), tag_listener, tag_first_rank,
-                     Reception::Shown{page_memory_.get(), wake_.get()},
+                     Reception::Shown{presence_.shared(), wake_.get()},
                      [this](const std::string& line) { log(line); });
   for (const auto& [descriptor, tag] :
        {std::pair(wake_.get(), tag_wake), {signals_.get(), tag_signals}, {storage_event_fd_, tag_storage}}) {
@@ -183,7 +167,7 @@ void Server::run() {
 }
 
 void Server::tell_no_memory() {
-  page_->ending.store(transport::ending_no_memory);
+  presence_.page().ending.store(transport::ending_no_memory);
   try {
     log("ends: the system gave it no memory (RLIMIT_AS, or a limit without overcommitment)", "error");
   } catch (const std::bad_alloc&) {
@@ -227,7 +211,7 @@ bool Server::may_leave() {
 }
 
 void Server::sleep() {
-  page_->sleeping.store(1, std::memory_order_seq_cst);
+  presence_.page().sleeping.store(1, std::memory_order_seq_cst);
   const std::uint64_t deadline_ns = rounds_->deadline_ns();
   const std::uint64_t leaves = leaves_ns();
   const std::uint64_t now = now_ns();
@@ -246,9 +230,9 @@ void Server::listen(int timeout_ms) {
   reception_->watch_door();
   epoll_event events[64];
   const int count = epoll_.wait(events, timeout_ms);
-  page_->sleeping.store(0, std::memory_order_seq_cst);
+  presence_.page().sleeping.store(0, std::memory_order_seq_cst);
   listened_ns_ = now_ns();
-  page_->alive_ns.store(io::wall_ns(), std::memory_order_relaxed);
+  presence_.page().alive_ns.store(io::wall_ns(), std::memory_order_relaxed);
   for (int i = 0; i < count; ++i) handle(events[i].data.u64, events[i].events);
 }
 

@@ -13,7 +13,6 @@
 #include "agent/server/reception.hpp"
 #include "agent/server/rounds.hpp"
 #include "agent/server/trace.hpp"
-#include "transport/memory.hpp"
 #include "transport/presence.hpp"
 #include "transport/tcp_net.hpp"
 
@@ -22,7 +21,7 @@ namespace millrace::agent {
 struct ServerOptions {
   std::string name;                        // abstract socket to listen at
   Fd listener;                             // listens there already; invalid: none
-  std::string directory;                   // of logs; the agent's presence is there
+  std::string directory;                   // of journals
   std::string stats_path;                  // Core's reports are appended here; empty: off
   std::string trace_directory;             // spans of the phases, as a Chrome trace; empty: off
   std::string log_path;                    // errors that no rank can receive; empty: off
@@ -53,7 +52,6 @@ class Server {
 
   Status make_page();
   Result<Fd> listen_at_name();
-  void show_presence();
   void sleep();
   void listen(int timeout_ms);
   void handle(std::uint64_t tag, std::uint32_t events);
@@ -67,16 +65,14 @@ class Server {
   int storage_event_fd_;
   ServerOptions options_;
   Epoll epoll_;
-  Fd wake_, signals_, page_memory_;
-  transport::Mapping page_mapping_;
-  transport::AgentPage* page_ = nullptr;
+  Fd wake_, signals_;
+  transport::Presence presence_;  // from start() on
   SpanTrace trace_;
   transport::TcpNet net_;
   transport::SystemClock time_;
   Links links_;
   std::unique_ptr<Rounds> rounds_;      // from start() on
   std::optional<Reception> reception_;  // from start() on
-  transport::Presence presence_;        // from start() on
   bool leaving_ = false;                // SIGTERM or SIGINT has come: waits for no further ranks
   bool alone_ = true;                   // there was no rank at the last note_alone()
   std::uint64_t alone_since_ns_ = 0;

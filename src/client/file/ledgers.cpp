@@ -221,11 +221,18 @@ bool Ledgers::settle(bool writes) {
 bool settle_ledgers(const char* path, bool writes, Process& process) {
   if (!process.settings().enabled) return true;
   const std::string directory = local_directory(process.settings());
+  const Result<OtherAgents::List> others = process.other_agents();
+  if (!others) {
+    process.say(std::string(path) +
+                ": other jobs may have bytes of this file, and this process cannot look "
+                "for their agents in /dev/shm: " +
+                others.status().describe() + ". The file is not opened");
+    return false;
+  }
   Session* session = process.joined();
-  const OtherAgents::List others = process.other_agents();
   const bool none_here = session == nullptr || !session->view().knows_any();
   Result<bool> logs = journal::has_logs(directory);
-  if (none_here && others.empty() && logs && !*logs) return true;
+  if (none_here && others->empty() && logs && !*logs) return true;
   const Result<FileIdentity> known = process.identify(std::string(path));
   const FileIdentity target = known ? *known : FileIdentity();
   // Flush also the bytes that earlier ranks have left: otherwise this open would get their errors. The flush
@@ -234,10 +241,10 @@ bool settle_ledgers(const char* path, bool writes, Process& process) {
   flush_open(process, path, numbers);
   if (!known) return true;  // the file may be on another node
   // Another job's agent that ends here may leave a ledger.
-  if (!settle_other_agents(process, others, path, numbers)) return false;
+  if (!settle_other_agents(process, *others, path, numbers)) return false;
   logs = journal::has_logs(directory);
   if (logs && !*logs) return true;
-  return Ledgers(process, others, path, directory, target).settle(writes);
+  return Ledgers(process, *others, path, directory, target).settle(writes);
 }
 
 }  // namespace millrace::client

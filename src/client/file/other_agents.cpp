@@ -6,7 +6,6 @@
 #include <map>
 #include <utility>
 
-#include "base/local.hpp"
 #include "client/file/process.hpp"
 #include "client/session/ask_files.hpp"
 #include "client/start/start.hpp"
@@ -20,23 +19,15 @@ namespace {
 
 class RealOtherAgent final : public OtherAgent {
  public:
-  // The agent shows its page.
   RealOtherAgent(transport::Neighbour found, const Settings& settings)
-      : found_(std::move(found)), settings_(settings), view_(*found_.page()) {}
+      : found_(std::move(found)), settings_(settings), view_(found_.page()) {}
 
-  bool is(const transport::Neighbour& agent) const {
-    return agent.process() == found_.process() && agent.name() == found_.name();
-  }
   int process() const override { return found_.process(); }
   bool lives() const override { return found_.lives(); }
   const PageView& view() const override { return view_; }
   Result<std::unique_ptr<Session>> ask() override { return question_session(settings_, found_.name()); }
   bool end() override { return found_.end(settings_.timeout_ms); }
-  bool bury() override {
-    const bool first = found_.bury();
-    transport::bury_dead(local_directory(settings_));
-    return first;
-  }
+  bool bury() override { return found_.bury(); }
 
  private:
   const transport::Neighbour found_;
@@ -48,24 +39,30 @@ std::string described(const char* path, const OtherAgent& other) {
   return std::string(path) + ": process " + std::to_string(other.process()) + ", the agent of another job, ";
 }
 
-// The agent writes all bytes of the file that it has now. Code::timeout: it made no progress for `timeout`.
-// Code::lost_agent: it has gone.
-Status flush(Process& process, const FileNumbers& file, OtherAgent& other) {
+// Waits until the agent answers. Code::not_found: there is nothing to ask for any more. Code::timeout: it
+// made no progress for `timeout`. Code::lost_agent: it has gone. Other errors: this process cannot ask.
+Result<std::unique_ptr<Session>> ask(Process& process, const FileNumbers& file, OtherAgent& other) {
   const std::uint64_t bound_ns = process.settings().timeout_ms * 1'000'000;
   const auto& progress = other.view().page().progress;
   std::uint64_t seen = progress.load();
   std::uint64_t since_ns = process.now_ns();
-  Result<std::unique_ptr<Session>> session = other.ask();
-  for (; !session; session = other.ask()) {
+  for (;;) {
+    if (!other.view().owes(file)) return Code::not_found;
+    Result<std::unique_ptr<Session>> session = other.ask();
+    const Status refused = session.status();
+    if (session || (refused.code() == Code::no_memory && refused.error() != 0)) return session;
     if (!other.lives()) return Code::lost_agent;
     if (std::exchange(seen, progress.load()) != progress.load()) since_ns = process.now_ns();
     if (process.now_ns() - since_ns > bound_ns) return Code::timeout;
     process.pause(10);
-    if (!other.view().has(file)) return {};
   }
+}
+
+// The agent writes all bytes of the file that it has now.
+Status flush(Session& session, const FileNumbers& file) {
   Tally tally;
-  const Status status = flush_all_of(**session, file, tally);
-  (*session)->leave();
+  const Status status = flush_all_of(session, file, tally);
+  session.leave();
   return status.ok() ? tally.first_error : status;
 }
 
@@ -82,87 +79,77 @@ void tell_of_loss(Process& process, const char* path, OtherAgent& other, bool lo
 }
 
 bool settle_with(Process& process, const char* path, const FileNumbers& file, OtherAgent& other) {
-  if (!other.view().has(file)) return true;
+  if (!other.view().owes(file)) return true;
   const bool logged = other.view().logs(file);
-  const Status status = flush(process, file, other);
-  if (status.ok()) return true;
-  if (status.code() == Code::lost_agent) {
+  const Result<std::unique_ptr<Session>> session = ask(process, file, other);
+  const Status status = session ? flush(**session, file) : session.status();
+  const Code code = status.code();
+  if (code == Code::ok || code == Code::not_found) return true;
+  if (code == Code::lost_agent) {
     tell_of_loss(process, path, other, logged, false);
-  } else if (status.code() != Code::timeout) {
+    return true;
+  }
+  if (session && code != Code::timeout) {
     process.say(described(path, other) + "could not write all bytes of its job: " + status.describe());
-  } else if (other.end()) {
+    return true;
+  }
+  // An agent without bytes of this node's ranks does no harm.
+  if (!other.view().keeps(file)) return true;
+  if (code == Code::timeout && other.end()) {
     tell_of_loss(process, path, other, logged, true);
-  } else {
-    process.say(described(path, other) +
-                "has bytes of this file, makes no progress and cannot be ended. The file is not opened: wait "
-                "until the file system answers, or end that process");
-    return false;
+    return true;
   }
-  return true;
-}
-
-using Agents = std::map<std::string, std::shared_ptr<RealOtherAgent>>;  // by the paths of their presences
-
-// The agent of this presence, one of those that were `found` by another presence, or a new one. nullptr: it
-// is no other agent, or cannot be asked.
-std::shared_ptr<RealOtherAgent> look_at(const std::string& path, const Agents& found,
-                                        const std::string& own_name, Process& process) {
-  constexpr int most_looks = 10;
-  Result<transport::Neighbour> shown = transport::Neighbour::look_at(path);
-  // A process that ends loses its descriptors some moments before its locks.
-  for (int looks = 1; looks < most_looks && shown && shown->page() == nullptr; ++looks) {
-    process.pause(10);
-    shown = transport::Neighbour::look_at(path);
-  }
-  if (shown.status().code() == Code::not_found || (shown && shown->name() == own_name)) return nullptr;
-  if (!shown || shown->page() == nullptr) {
-    process.say("an agent of another job cannot be asked for its bytes: it " +
-                (shown ? "runs in another container" : std::string("is of another build of Millrace")) +
-                "; do not open its files before that job has ended");
-    return nullptr;
-  }
-  const auto same = [&shown](const auto& entry) { return entry.second->is(*shown); };
-  const auto twin = std::ranges::find_if(found, same);
-  return twin != found.end() ? twin->second
-                             : std::make_shared<RealOtherAgent>(*std::move(shown), process.settings());
+  process.say(described(path, other) + "has bytes of this file" +
+              (code == Code::timeout
+                   ? ", makes no progress and cannot be ended. The file is not opened: wait "
+                     "until the file system answers, or end that process"
+                   : " and cannot be asked for them: " + status.describe() + ". The file is not opened"));
+  return false;
 }
 
 }  // namespace
 
 struct OtherAgents::Known {
-  explicit Known(const std::string& directory) : watch(directory), memory(transport::memory_directory) {}
-  bool changed() {
-    const bool own = watch.changed();
-    return memory.changed() || own;
-  }
-  transport::FolderWatch watch, memory;
-  Agents agents;
-  List living;
+  transport::PresenceWatch watch;
+  bool whole = true;                                          // the last look had no error
+  std::map<std::string, std::shared_ptr<OtherAgent>> agents;  // by the paths of their pages
 };
 
-OtherAgents::OtherAgents(const Settings& settings, std::string own_name)
-    : settings_(settings),
-      own_name_(std::move(own_name)),
-      known_(std::make_unique<Known>(local_directory(settings))) {}
+OtherAgents::OtherAgents(const Settings& settings) : settings_(settings), known_(std::make_unique<Known>()) {}
 
 OtherAgents::~OtherAgents() = default;
 
-OtherAgents::List OtherAgents::look(Process& process) {
+Status OtherAgents::look_at(const std::string& path, Process& process) {
+  Result<transport::Neighbour> shown = transport::Neighbour::look_at(path);
+  if (shown) known_->agents.emplace(path, std::make_shared<RealOtherAgent>(*std::move(shown), settings_));
+  const Status status = shown.status();
+  if (status.code() == Code::unsupported)
+    process.say(
+        "an agent of another job cannot be asked for its bytes: it is of another build of Millrace; do "
+        "not open its files before that job has ended");
+  return status.code() == Code::not_found || status.code() == Code::unsupported ? Status() : status;
+}
+
+Result<OtherAgents::List> OtherAgents::look(Process& process) {
   const std::lock_guard lock(mutex_);
-  if (!known_->changed()) return known_->living;
-  Agents found;
-  known_->living.clear();
-  for (const std::string& path : transport::presences_on_node(local_directory(settings_))) {
-    const auto known = known_->agents.find(path);
-    std::shared_ptr<RealOtherAgent> agent = known != known_->agents.end() ? known->second : nullptr;
-    if (agent == nullptr || !agent->lives()) agent = look_at(path, found, own_name_, process);
-    if (agent == nullptr) continue;
-    const bool again = std::ranges::find(known_->living, agent) != known_->living.end();
-    if (!again) known_->living.push_back(agent);
-    found.emplace(path, std::move(agent));
+  if (known_->watch.changed() || !known_->whole) {
+    known_->whole = false;
+    std::erase_if(known_->agents, [](const auto& entry) { return !entry.second->lives(); });
+    const Result<std::vector<std::string>> paths = transport::presences();
+    if (!paths) return paths.status();
+    for (const std::string& path : *paths) {
+      if (known_->agents.contains(path)) continue;
+      if (Status looked = look_at(path, process); !looked.ok()) return looked;
+    }
+    known_->whole = true;
   }
-  known_->agents = std::move(found);
-  return known_->living;
+  const Session* const own = process.joined();
+  const std::uint64_t own_number = own == nullptr || own->lost() ? 0 : own->view().page().shown.number;
+  List others;
+  for (const auto& [path, agent] : known_->agents) {
+    if (agent->view().page().shown.number != own_number) others.push_back(agent);
+  }
+  return others;
 }
 
 bool settle_other_agents(Process& process, const OtherAgents::List& others, const char* path,

@@ -37,22 +37,22 @@ class OtherAgent {
   virtual bool bury() = 0;
 };
 
-// The agents of other jobs that live now. Thread safe.
+// The agents that live now, without that of this process's session. Thread safe.
 class OtherAgents {
  public:
   using List = std::vector<std::shared_ptr<OtherAgent>>;
 
-  // `own_name`: the socket's name of the agent that is not another one.
-  OtherAgents(const Settings& settings, std::string own_name);
+  explicit OtherAgents(const Settings& settings);
   ~OtherAgents();
-  // Costs two system calls as long as no agent has come or gone. Lines about agents that cannot be asked go
-  // to `process`.
-  List look(Process& process);
+  // Costs one system call as long as no agent has come or gone. Lines about agents that cannot be asked go to
+  // `process`. An error: this process cannot look.
+  Result<List> look(Process& process);
 
  private:
   struct Known;
+  Status look_at(const std::string& path, Process& process);
+
   const Settings& settings_;
-  const std::string own_name_;
   std::mutex mutex_;
   std::unique_ptr<Known> known_;
 };

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <functional>
 #include <string>
 #include <utility>
@@ -56,6 +57,7 @@ transport::AgentPage& page_in(const transport::Mapping& mapping) {
 
 void put_file(transport::AgentPage& page, std::uint64_t of, std::uint32_t kept = 0) {
   page.files[0].number.store(of);
+  page.files[0].dirty.store(of != 0 && kept == 0 ? transport::state_dirty : transport::state_clean);
   page.files[0].kept.store(kept);
   page.slots.store(1);
 }
@@ -71,7 +73,7 @@ class Scripted final : public OtherAgent {
   Result<std::unique_ptr<Session>> ask() override {
     ++asked;
     if (when_asked) when_asked();
-    if (!answers) return Code::timeout;
+    if (!answers) return refusal;
     Result<transport::Producer> producer = transport::Producer::create(64 * KiB);
     transport::Mapping mapping = make_page();
     put_file(page_in(mapping), number);
@@ -90,6 +92,7 @@ class Scripted final : public OtherAgent {
 
   bool living = true, answers = false, ends = true, unburied = true;
   Code answer = Code::ok;
+  Status refusal = Code::timeout;
   std::function<void()> when_asked;
   int asked = 0, ended = 0;
 
@@ -107,7 +110,7 @@ class Opener final : public Process {
   Session* session(bool, Reason&) override { return nullptr; }
   bool agent_has_gone() override { return false; }
   Session* successor(Reason&) override { return nullptr; }
-  OtherAgents::List other_agents() override { return others_; }
+  Result<OtherAgents::List> other_agents() override { return others_; }
   void add(Leaver*) override {}
   void remove(Leaver*) override {}
   std::uint64_t now_ns() const override { return now_ns_; }
@@ -133,7 +136,7 @@ class Opener final : public Process {
 class OneWriter : public ::testing::Test {
  protected:
   OneWriter() : process(other) { put_file(other->page(), number); }
-  bool settle() { return settle_other_agents(process, process.other_agents(), "/data", {number, lasting}); }
+  bool settle() { return settle_other_agents(process, *process.other_agents(), "/data", {number, lasting}); }
 
   const std::shared_ptr<Scripted> other = std::make_shared<Scripted>();
   Opener process;
@@ -144,6 +147,38 @@ TEST_F(OneWriter, AnAgentWithoutTheFileIsNotAsked) {
   EXPECT_TRUE(settle());
   EXPECT_EQ(other->asked, 0);
   EXPECT_TRUE(process.said.empty());
+}
+
+TEST_F(OneWriter, AnAgentWhoseBytesAreAllInTheFileIsNotAsked) {
+  other->page().files[0].dirty.store(transport::state_clean);
+  EXPECT_TRUE(settle());
+  EXPECT_EQ(other->asked, 0);
+}
+
+TEST_F(OneWriter, AnAgentThatHasBytesOfOtherNodesOnlyIsAskedAndNotEnded) {
+  other->page().files[0].dirty.store(transport::state_clean);
+  other->page().files[0].routed.store(transport::routed_everywhere);
+  EXPECT_TRUE(settle());
+  EXPECT_GT(other->asked, 0);
+  EXPECT_EQ(other->ended, 0);
+}
+
+TEST_F(OneWriter, AnAgentThatRefusesIsWaitedForUntilItHasWrittenItsBytes) {
+  other->refusal = Code::no_memory;
+  other->when_asked = [this] {
+    if (other->asked == 3) put_file(other->page(), 0);
+  };
+  EXPECT_TRUE(settle());
+  EXPECT_EQ(other->asked, 3);
+  EXPECT_EQ(other->ended, 0);
+}
+
+TEST_F(OneWriter, AProcessThatCannotAskDoesNotOpenTheFileAndEndsNobody) {
+  other->refusal = Status::from_errno(EMFILE);
+  EXPECT_FALSE(settle());
+  EXPECT_EQ(other->ended, 0);
+  ASSERT_EQ(process.said.size(), 1u);
+  EXPECT_NE(process.said[0].find("cannot be asked"), std::string::npos);
 }
 
 TEST_F(OneWriter, AnAgentThatAnswersHasWrittenItsBytes) {

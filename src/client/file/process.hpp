@@ -106,8 +106,8 @@ class Process {
     return successor(why) != nullptr;
   }
 
-  // The agents of other jobs of this user that live on this node.
-  virtual OtherAgents::List other_agents() { return {}; }
+  // The agents of this user that live on this node, without that of this process's session.
+  virtual Result<OtherAgents::List> other_agents() { return OtherAgents::List(); }
 
   virtual void add(Leaver* leaver) = 0;
   virtual void remove(Leaver* leaver) = 0;

@@ -39,13 +39,15 @@ class OwnProcess final : public Process {
       : settings_(std::move(settings)),
         costs_(settings_),
         agent_(agent_name(settings_)),
-        others_(settings_, agent_name(settings_)) {}
+        others_(settings_) {}
 
   const Settings& settings() const override { return settings_; }
   Session* session(bool may_start, Reason& why) override;
   bool agent_has_gone() override;
   Session* successor(Reason& why) override;
-  OtherAgents::List other_agents() override { return is_child() ? OtherAgents::List() : others_.look(*this); }
+  Result<OtherAgents::List> other_agents() override {
+    return is_child() ? OtherAgents::List() : others_.look(*this);
+  }
   void add(Leaver* leaver) override;
   void remove(Leaver* leaver) override;
   std::uint64_t now_ns() const override { return transport::now_ns(); }
@@ -264,9 +266,9 @@ void OwnProcess::leave(bool at_exit) {
   }
   for (Leaver* file : files) file->leave(at_exit);
   costs_.store();
-  // An agent that was killed could not remove its presence.
+  // An agent that was killed could not remove its page.
   if (Session* session = ready_.load(); session != nullptr && session->gone())
-    transport::bury_dead(local_directory(settings_));
+    transport::bury_dead();
   if (Session* session = ready_.load()) session->leave();
   if (Session* session = successor_.load()) session->leave();
   trace_end(launcher_rank());

@@ -42,9 +42,15 @@ class PageView {
     seen = openings;
     return false;
   }
-  // True if ranks have the file open through the pipeline, or bytes of it are pending.
-  bool has(const transport::FileNumbers& numbers) const {
-    return any([&](std::uint32_t file) { return numbers.are_of(state(file)); });
+  // True if the file may lack bytes that this node's ranks have written.
+  bool keeps(const transport::FileNumbers& numbers) const {
+    return any([&](std::uint32_t file) { return numbers.are_of(state(file)) && keeps(file); });
+  }
+  // The same, of ranks of other nodes too, if they have opened it together with ranks of this node.
+  bool owes(const transport::FileNumbers& numbers) const {
+    return keeps(numbers) || any([&](std::uint32_t file) {
+             return numbers.are_of(state(file)) && state(file).routed.load() != 0;
+           });
   }
   // The number by which the agent knows the file.
   std::uint64_t known_as(const transport::FileNumbers& file) const {

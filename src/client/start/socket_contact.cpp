@@ -66,7 +66,7 @@ std::uint64_t SocketContact::killed_for_memory() {
 }
 
 void SocketContact::clear_away() {
-  transport::bury_dead(directory_);
+  transport::bury_dead();
   if (const std::uint64_t now = killed_for_memory(); now > kills_)
     say("the kernel has killed " + std::to_string(now - kills_) +
         (now - kills_ == 1 ? " process" : " processes") +

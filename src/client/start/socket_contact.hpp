@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <utility>
 
 #include "base/fd.hpp"
@@ -15,12 +14,8 @@ namespace millrace::client {
 class SocketContact : public Contact {
  public:
   // `wake`: the eventfd that wakes the agent.
-  // `directory`: of the agent's presence.
-  SocketContact(Fd socket, Fd wake, std::string directory)
-      : socket_(std::move(socket)),
-        wake_(std::move(wake)),
-        directory_(std::move(directory)),
-        kills_(killed_for_memory()) {}
+  SocketContact(Fd socket, Fd wake)
+      : socket_(std::move(socket)), wake_(std::move(wake)), kills_(killed_for_memory()) {}
 
   std::uint64_t now_ns() const override;
   void wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
@@ -41,7 +36,6 @@ class SocketContact : public Contact {
 
   Fd socket_;
   Fd wake_;
-  const std::string directory_;
   const std::uint64_t kills_;
 };
 

@@ -19,6 +19,7 @@
 #include "base/local.hpp"
 #include "client/start/job.hpp"
 #include "client/start/socket_contact.hpp"
+#include "transport/presence.hpp"
 #include "transport/socket.hpp"
 
 namespace millrace::client {
@@ -103,7 +104,10 @@ Result<int> wait_for(pid_t child, std::uint64_t bound_ms) {
 const char* words_of(int status) {
   return status == ENOMEM   ? " (the system gives it no memory)"
          : status == EAGAIN ? " (too many processes)"
-                            : "";
+         : status == ENOSPC ? " (/dev/shm has no room for the agent's page)"
+         : status == EROFS || status == EACCES || status == ENOENT || status == EOPNOTSUPP
+             ? " (/dev/shm takes no file for the agent's page)"
+             : "";
 }
 
 // Starts the job's agent, at most `most_starts` times. The socket for ranks listens before the agent runs.
@@ -121,8 +125,8 @@ class Starter {
     if (!listener) return wait_for_other(listener.status(), why);
     first_taken_ns_ = 0;
     if (starts_++ == most_starts) {
-      why = program_ + last_ + ", " + std::to_string(most_starts) +
-            " times, and no agent listens: set MILLRACE_AGENT to the path of millraced";
+      why = program_ + last_ + ", " + std::to_string(most_starts) + " times, and no agent listens" +
+            (known_ ? "" : ": set MILLRACE_AGENT to the path of millraced");
       return Code::refused;
     }
     const Result<pid_t> child = spawn_patiently(listener->get());
@@ -134,8 +138,9 @@ class Starter {
       return child.status();
     }
     const Result<int> ended = wait_for(*child, bound_ms_);
-    last_ =
-        ended ? " ended with status " + std::to_string(*ended) + words_of(*ended) : " was ended by a signal";
+    const std::string words = ended ? words_of(*ended) : "";
+    known_ = !words.empty();
+    last_ = ended ? " ended with status " + std::to_string(*ended) + words : " was ended by a signal";
     if (ended || ended.status().code() != Code::timeout) return {};
     ::kill(*child, SIGKILL);
     ::waitpid(*child, nullptr, 0);
@@ -171,7 +176,8 @@ class Starter {
   const std::string program_, name_;
   const std::uint64_t bound_ms_;
   int starts_ = 0;
-  std::string last_;  // how the last program ended
+  std::string last_;    // how the last program ended
+  bool known_ = false;  // this says why
   std::uint64_t first_taken_ns_ = 0;
 };
 
@@ -218,14 +224,13 @@ Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, cons
     return Code::unsupported;
   if (!welcome.status.ok()) return welcome.status;
   Fd& page = received->descriptors[0];
-  if (!transport::is_sealed_memory(page.get(), sizeof(transport::AgentPage))) return Code::unsupported;
+  if (!transport::is_page(page)) return Code::unsupported;
   Result<transport::Mapping> mapping = transport::map(page.get(), sizeof(transport::AgentPage));
   if (!mapping) return mapping.status();
   Fd& wake = received->descriptors[1];
   std::unique_ptr<SocketContact> contact =
-      how.asks
-          ? std::make_unique<SilentContact>(std::move(socket), std::move(wake), local_directory(settings))
-          : std::make_unique<SocketContact>(std::move(socket), std::move(wake), local_directory(settings));
+      how.asks ? std::make_unique<SilentContact>(std::move(socket), std::move(wake))
+               : std::make_unique<SocketContact>(std::move(socket), std::move(wake));
   SessionParts parts{*std::move(producer), *std::move(mapping), std::move(contact),
                      settings.timeout_ms,  how.serialized,      local_directory(settings)};
   parts.storage_timeout_ms = settings.storage_timeout_ms;

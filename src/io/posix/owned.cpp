@@ -51,9 +51,6 @@ std::string machine_number() {
   return text;
 }
 
-// list_owned() of any folder.
-Result<std::vector<std::string>> files_in(const std::string& folder, const std::string& suffix);
-
 std::string own_begin() { return "millrace-" + std::to_string(::geteuid()) + "-"; }
 
 // Code::access unless only this user can enter the folder. Another user could put journals there, which would
@@ -103,7 +100,7 @@ std::vector<std::string> other_folders(const std::string& directory, const std::
   while (const dirent* entry = listing ? ::readdir(listing.get()) : nullptr) {
     const std::string path = std::string(directory).append("/").append(entry->d_name);
     if (!std::string(entry->d_name).starts_with(own_begin()) || path == own) continue;
-    const auto files = files_in(path, suffix);
+    const auto files = list_folder(path, suffix);
     if (files && !files->empty()) found.push_back(path);
   }
   std::ranges::sort(found);
@@ -152,6 +149,15 @@ Result<bool> is_folder_locked(const std::string& directory) {
   return Status::from_errno(errno);
 }
 
+Status make_own_folder(const std::string& folder) {
+  for (int tries = 0; tries < tries_max; ++tries) {
+    if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) return Status::from_errno(errno);
+    const Status own = check_folder(folder);
+    if (own.error() != ENOENT) return own;  // otherwise another process has removed the folder
+  }
+  return Code::io;
+}
+
 Result<Owned> create_owned(const std::string& directory, const std::string& suffix) {
   static std::atomic<std::uint32_t> last_number{0};
   const std::string folder = owned_folder(directory);
@@ -159,11 +165,7 @@ Result<Owned> create_owned(const std::string& directory, const std::string& suff
   for (int tries = 0; tries < tries_max; ++tries) {
     char number[12];
     (void)std::snprintf(number, sizeof number, "-%08x", ++last_number);
-    if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) return Status::from_errno(errno);
-    if (Status own = check_folder(folder); !own.ok()) {
-      if (own.error() == ENOENT) continue;  // another process has removed the folder
-      return own;
-    }
+    if (Status own = make_own_folder(folder); !own.ok()) return own;
     std::string path = std::string(stem).append(number).append(suffix);
     Fd file(::open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR));
     if (!file.valid() && errno != EEXIST && errno != ENOENT) return Status::from_errno(errno);
@@ -181,12 +183,10 @@ Result<Owned> create_owned(const std::string& directory, const std::string& suff
 }
 
 Result<std::vector<std::string>> list_owned(const std::string& directory, const std::string& suffix) {
-  return files_in(owned_folder(directory), suffix);
+  return list_folder(owned_folder(directory), suffix);
 }
 
-namespace {
-
-Result<std::vector<std::string>> files_in(const std::string& folder, const std::string& suffix) {
+Result<std::vector<std::string>> list_folder(const std::string& folder, const std::string& suffix) {
   std::vector<std::string> found;
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(folder.c_str()), &::closedir);
   if (!listing)
@@ -201,24 +201,6 @@ Result<std::vector<std::string>> files_in(const std::string& folder, const std::
   if (errno != 0) return Status::from_errno(errno);
   std::ranges::sort(found);
   return found;
-}
-
-}  // namespace
-
-bool FolderWatch::changed() {
-  // File systems count time in ticks of at most 10 ms. Nobody sees a second change in one tick.
-  constexpr std::uint64_t tick_ns = 100'000'000;
-  struct stat about {};
-  const bool there = ::stat(folder_.c_str(), &about) == 0;
-  const std::uint64_t inode = there ? about.st_ino : 0;
-  const std::uint64_t changed_ns = there ? static_cast<std::uint64_t>(about.st_mtim.tv_sec) * 1'000'000'000 +
-                                               static_cast<std::uint64_t>(about.st_mtim.tv_nsec)
-                                         : 0;
-  const bool same = settled_ && inode == inode_ && changed_ns == changed_ns_;
-  inode_ = inode;
-  changed_ns_ = changed_ns;
-  settled_ = !there || changed_ns + tick_ns < wall_ns();
-  return !same;
 }
 
 Result<Fd> open_owned(const std::string& path) {

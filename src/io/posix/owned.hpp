@@ -49,21 +49,11 @@ Result<Owned> create_owned(const std::string& directory, const std::string& suff
 // Lists the files whose names end in `suffix`, in the order of their names. The list is empty if there is no
 // folder. Code::access as for create_owned().
 Result<std::vector<std::string>> list_owned(const std::string& directory, const std::string& suffix);
+// The same, of any folder of this user.
+Result<std::vector<std::string>> list_folder(const std::string& folder, const std::string& suffix);
 
-// Notices that names in the user's folder have come or gone. Not thread safe.
-class FolderWatch {
- public:
-  explicit FolderWatch(const std::string& directory) : folder_(owned_folder(directory)) {}
-  // True if names may have changed since the last call; the first call compares with no folder. Costs one
-  // system call.
-  bool changed();
-
- private:
-  const std::string folder_;
-  std::uint64_t inode_ = 0;  // 0: no folder
-  std::uint64_t changed_ns_ = 0;
-  bool settled_ = true;  // false: a later change may have the same time
-};
+// Makes the folder if it is not there. Code::access: only this user could enter it, but it is not so.
+Status make_own_folder(const std::string& folder);
 
 // Opens a regular file of this user for reading and writing. Opens it for reading only if the file system or
 // the file's mode does not allow writing.
@@ -92,8 +82,7 @@ inline bool take_lock(const Fd& file) { return try_lock(file).ok(); }
 bool has_name(const Fd& file);
 // True if another process holds the lock, or if the file system does not tell. Then the file counts as that
 // of a living process, because each caller does less for the living: a journal is neither written nor
-// removed, an open that would write over it fails, and the presence of an agent stays, so that nobody writes
-// beside it.
+// removed, and an open that would write over it fails.
 bool is_locked(const Fd& file);
 
 // Removes the file, and then the folder if it is empty.
