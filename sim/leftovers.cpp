@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -19,6 +20,7 @@
 #include "io/posix/descriptor.hpp"
 #include "io/posix/identity.hpp"
 #include "io/posix/owned.hpp"
+#include "journal/folder.hpp"
 #include "journal/format.hpp"
 
 namespace millrace::sim {
@@ -70,12 +72,12 @@ void Leftovers::restore(const std::string& directory) const {
   }
 }
 
-bool read_start(io::VirtualDisk& disk, const Fd& journal, void* into, std::size_t size) {
-  if (!disk.knows(journal)) return io::read_start(journal, into, size);
+Result<std::size_t> read_start(io::VirtualDisk& disk, const Fd& journal, std::span<std::byte> into) {
+  if (!disk.knows(journal)) return journal::read_start(journal, into);
   const std::span<const std::byte> contents = disk.contents(journal);
-  if (contents.size() < size) return false;
-  std::memcpy(into, contents.data(), size);
-  return true;
+  const std::size_t size = std::min(contents.size(), into.size());
+  if (size > 0) std::memcpy(into.data(), contents.data(), size);
+  return size;
 }
 
 bool write_out(const std::string& file, std::span<const std::byte> contents) {

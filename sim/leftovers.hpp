@@ -45,7 +45,7 @@ class Leftovers {
 };
 
 // Reads the first bytes of a journal, which is on the virtual disk or is a real file by now.
-bool read_start(io::VirtualDisk& disk, const Fd& journal, void* into, std::size_t size);
+Result<std::size_t> read_start(io::VirtualDisk& disk, const Fd& journal, std::span<std::byte> into);
 
 // Writes a real file. False: that failed.
 bool write_out(const std::string& file, std::span<const std::byte> contents);

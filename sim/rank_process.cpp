@@ -103,8 +103,8 @@ bool RankProcess::find_agent(bool may_start) {
 // --- The system ---
 
 // A rank that has died must find no journal, because it must not mark one.
-bool RankProcess::read_start(const Fd& journal, void* into, std::size_t size) {
-  return !seat_.gone() && sim::read_start(world_.disk, journal, into, size);
+Result<std::size_t> RankProcess::read_start(const Fd& journal, std::span<std::byte> into) {
+  return seat_.gone() ? 0 : sim::read_start(world_.disk, journal, into);
 }
 
 Result<FileIdentity> RankProcess::identify(const std::string& path) {

@@ -73,7 +73,7 @@ class RankProcess final : public client::Process {
   Result<FileIdentity> identify(const std::string& path) override;
   void look_again(const std::string&) override {}  // caches of the virtual disk are never old
   void pause(std::uint32_t for_ms) override { seat_.pause(for_ms); }
-  bool read_start(const Fd& journal, void* into, std::size_t size) override;
+  Result<std::size_t> read_start(const Fd& journal, std::span<std::byte> into) override;
   bool recover(const std::string& directory, const std::string& path) override;
   void say(const std::string& line) override { agent_.say(line); }
 

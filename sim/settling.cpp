@@ -78,8 +78,8 @@ Result<client::OtherAgents::List> Settling::other_agents() {
   return client::OtherAgents::List{std::make_shared<Outlived>(agent_, seat_, settings_.timeout_ms)};
 }
 
-bool Settling::read_start(const Fd& journal, void* into, std::size_t size) {
-  return !seat_.gone() && sim::read_start(world_.disk, journal, into, size);
+Result<std::size_t> Settling::read_start(const Fd& journal, std::span<std::byte> into) {
+  return seat_.gone() ? 0 : sim::read_start(world_.disk, journal, into);
 }
 
 Result<FileIdentity> Settling::identify(const std::string& path) { return sim::identify(world_.disk, path); }

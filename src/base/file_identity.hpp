@@ -48,6 +48,13 @@ constexpr Sameness same_file(const FileIdentity& written, const FileIdentity& fo
   return sameness;
 }
 
+// For a file that this process has open, so that its inode number cannot be that of a new file. Files of two
+// file systems may have the same number. So the device decides if no other member is known.
+constexpr bool same_open_file(const FileIdentity& open, const FileIdentity& found) {
+  const Sameness sameness = same_file(open, found);
+  return sameness == Sameness::same || (sameness == Sameness::unknown && open.device == found.device);
+}
+
 // As same_file(), for a file that may have been mounted anew since. A file system without lasting inode
 // numbers has a file's mark, if it has marks.
 constexpr Sameness same_target(const FileIdentity& written, FileIdentity found) {

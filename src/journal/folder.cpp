@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <string_view>
@@ -35,11 +36,20 @@ bool may_be_of(std::string_view path, const FileIdentity& target) {
   return first == last || name.substr(last + 1) == hex(target.inode);
 }
 
+Result<std::vector<std::string>> paths_in(const std::string& directory) {
+  Result<std::vector<std::string>> paths = io::list_owned(directory, suffix);
+  if (!paths && io::is_foreign_folder(directory)) return std::vector<std::string>();
+  return paths;
+}
+
 }  // namespace
 
-bool has_logs(const std::string& directory) {
-  const Result<std::vector<std::string>> paths = io::list_owned(directory, suffix);
-  return paths && !paths->empty();
+Result<std::size_t> read_start(const Fd& log, std::span<std::byte> into) { return io::read_start(log, into); }
+
+Result<bool> has_logs(const std::string& directory) {
+  const Result<std::vector<std::string>> paths = paths_in(directory);
+  if (!paths) return paths.status();
+  return !paths->empty();
 }
 
 Result<Named> look_at(const std::string& path, const ReadStart& read) {
@@ -48,8 +58,9 @@ Result<Named> look_at(const std::string& path, const ReadStart& read) {
   Named log{path, *std::move(file), {}, false};
   for (int tries = 0; tries < state_tries; ++tries) {
     log.start = {};
-    if (!read(log.file, &log.start, sizeof log.start))
-      (void)read(log.file, &log.start.header, sizeof log.start.header);
+    const Result<std::size_t> got = read(log.file, std::as_writable_bytes(std::span(&log.start, 1)));
+    if (!got) return got.status();
+    if (*got < sizeof log.start) log.start.sector = {};
     if (sound(log.start)) break;
   }
   if (!sound(log.start)) log.start.sector = {};  // damaged, or of another version: recovery reports it
@@ -57,13 +68,16 @@ Result<Named> look_at(const std::string& path, const ReadStart& read) {
   return log;
 }
 
-std::vector<Named> logs_of(const std::string& directory, const FileIdentity& target, const ReadStart& read) {
+Result<std::vector<Named>> logs_of(const std::string& directory, const FileIdentity& target,
+                                   const ReadStart& read) {
   std::vector<Named> found;
-  const Result<std::vector<std::string>> paths = io::list_owned(directory, suffix);
-  for (std::size_t i = 0; paths && i < paths->size(); ++i) {
-    if (!may_be_of((*paths)[i], target)) continue;
-    Result<Named> log = look_at((*paths)[i], read);
-    if (!log) continue;
+  const Result<std::vector<std::string>> paths = paths_in(directory);
+  if (!paths) return paths.status();
+  for (const std::string& path : *paths) {
+    if (!may_be_of(path, target)) continue;
+    Result<Named> log = look_at(path, read);
+    if (log.status().code() == Code::not_found) continue;  // removed meanwhile
+    if (!log) return log.status();
     const FileHeader& header = log->start.header;
     if (std::memcmp(header.magic, magic, sizeof magic) != 0) continue;
     if (same_target(target_of(header), target) == Sameness::other) continue;
@@ -97,7 +111,9 @@ Status retire(const Fd& log, const std::string& path, bool durably) {
   const Status removed = durably ? io::remove_durably(path) : io::remove_owned(path);
   if (removed.ok() || removed.code() == Code::not_found) return {};
   Start start{};
-  if (!io::read_start(log, &start, sizeof start)) return {};  // without a whole begin there is no record
+  const Result<std::size_t> begin = read_start(log, std::as_writable_bytes(std::span(&start, 1)));
+  if (!begin) return begin.status();
+  if (*begin < sizeof start) return {};  // without a whole begin there is no record
   StateSector sector = start.sector;
   sector.state = State::done;
   return put_state(log, start, sector, true);
@@ -108,23 +124,30 @@ std::uint64_t alive_ns(const StateSector& sector, const Result<FileState>& log) 
 }
 
 // Builds that wrote version 3 use the execute permission as this mark.
-bool pass_over(const Named& log) {
-  if (!io::take_lock(log.file)) return !io::has_name(log.file);
-  if (log.start.header.version != version) return ::fchmod(log.file.get(), S_IRWXU) == 0;
+Status pass_over(const Named& log) {
+  const Status locked = io::try_lock(log.file);
+  if (!io::has_name(log.file)) return {};
+  if (!locked.ok()) return locked;
+  if (log.start.header.version != version)
+    return ::fchmod(log.file.get(), S_IRWXU) == 0 ? Status() : Status::from_errno(errno);
   Start start = log.start;
   StateSector sector = start.sector;
   sector.passed_over = 1;
   sector.alive_ns = alive_ns(sector, io::state_of(log.file));
-  return put_state(log.file, start, sector, true).ok();
+  return put_state(log.file, start, sector, true);
 }
 
-bool is_recovering(const std::string& directory) { return io::is_folder_locked(directory); }
+Result<bool> is_recovering(const std::string& directory) { return io::is_folder_locked(directory); }
 
-std::uint64_t progress_in(const std::string& directory, const ReadStart& read) {
+Result<std::uint64_t> progress_in(const std::string& directory, const ReadStart& read) {
   std::uint64_t progress = 0;
-  const auto paths = io::list_owned(directory, suffix);
-  for (std::size_t i = 0; paths && i < paths->size(); ++i) {
-    if (const Result<Named> log = look_at((*paths)[i], read)) progress += log->start.sector.progress + 1;
+  const Result<std::vector<std::string>> paths = paths_in(directory);
+  if (!paths) return paths.status();
+  for (const std::string& path : *paths) {
+    const Result<Named> log = look_at(path, read);
+    if (log.status().code() == Code::not_found) continue;  // removed meanwhile
+    if (!log) return log.status();
+    progress += log->start.sector.progress + 1;
   }
   return progress;
 }

@@ -25,19 +25,24 @@ struct Named {
   bool living = false;  // a process holds its lock
 };
 
-// Reads the first bytes of a log; false if there are fewer.
-using ReadStart = std::function<bool(const Fd& log, void* into, std::size_t size)>;
+// Reads the first bytes of a log. Returns their number, which is smaller if the log is shorter.
+using ReadStart = std::function<Result<std::size_t>(const Fd& log, std::span<std::byte> into)>;
+Result<std::size_t> read_start(const Fd& log, std::span<std::byte> into);
 
 // Reads the begin and the lock of one log. If the file is shorter than Start, the other bytes are zero. A
-// state that is not sound() is zero too.
-Result<Named> look_at(const std::string& path, const ReadStart& read = io::read_start);
+// state that is not sound() is zero too. Code::not_found: it has been removed.
+Result<Named> look_at(const std::string& path, const ReadStart& read = read_start);
+
+// The next functions look at the user's folder of logs. An error means that nobody knows whether there are
+// logs. It never means that there are none. Another user's folder with that name has no logs of this user.
 
 // False: there are no logs. Costs one system call if the user has no folder of logs, else a look at its
 // names.
-bool has_logs(const std::string& directory);
+Result<bool> has_logs(const std::string& directory);
 
 // The logs that may belong to the target. For a log of another version, equal numbers of the file are enough.
-std::vector<Named> logs_of(const std::string& directory, const FileIdentity& target, const ReadStart& read);
+Result<std::vector<Named>> logs_of(const std::string& directory, const FileIdentity& target,
+                                   const ReadStart& read);
 
 // The end of a log's name: logs_of() opens no log of another inode, unless the target has a mark.
 std::string suffix_of(std::uint64_t inode);
@@ -54,13 +59,14 @@ Status retire(const Fd& log, const std::string& path, bool durably);
 std::uint64_t alive_ns(const StateSector& sector, const Result<FileState>& log);
 
 // Notes in the log of a dead process that a program now writes to the target without these records. Recovery
-// then uses them only with --force. False: another process works on the log.
-bool pass_over(const Named& log);
+// then uses them only with --force. Code::timeout: another process works on the log, or looks at it. Another
+// error: the log has no mark, so a recovery may still write its records.
+Status pass_over(const Named& log);
 
 // True if a recovery works in the folder.
-bool is_recovering(const std::string& directory);
+Result<bool> is_recovering(const std::string& directory);
 // The progress of all logs in the folder: a recovery may still be at those of another file.
-std::uint64_t progress_in(const std::string& directory, const ReadStart& read);
+Result<std::uint64_t> progress_in(const std::string& directory, const ReadStart& read);
 
 // The identity that a log stores for its open target, without the time of creation and the stamps' clock.
 Identity identity_of(Kind kind, const Fd& target, const Result<FileIdentity>& identity,

@@ -3,6 +3,7 @@
 #include "journal/folder.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@ class Folder : public ::testing::Test {
   ~Folder() override { fs::remove_all(root); }
 
   static Identity rescue() { return {Kind::rescue, {1, 2, 3, 4, 0}, 0, "/data/file"}; }
-  std::vector<Named> logs() const { return logs_of(root, rescue().target, io::read_start); }
+  std::vector<Named> logs() const { return std::move(*logs_of(root, rescue().target, read_start)); }
   void save_one() const {
     const std::string text = "saved";
     const Record one{.offset = 7, .data = std::as_bytes(std::span(text.data(), text.size()))};
@@ -59,13 +60,13 @@ TEST_F(Folder, AnAgentMayHaveThousandsOfLogs) {
 }
 
 TEST_F(Folder, WhatARankSavesIsACommittedLog) {
-  EXPECT_FALSE(has_logs(root));
+  EXPECT_FALSE(*has_logs(root));
   const std::string one = "older", two = "newer bytes";
   const std::vector<Record> records = {
       {.stamp = 5, .offset = 100, .data = std::as_bytes(std::span(one.data(), one.size()))},
       {.stamp = 9, .offset = 98, .data = std::as_bytes(std::span(two.data(), two.size()))}};
   ASSERT_TRUE(save(root, rescue(), records).ok());
-  EXPECT_TRUE(has_logs(root));
+  EXPECT_TRUE(*has_logs(root));
   ASSERT_EQ(logs().size(), 1U);
   EXPECT_FALSE(logs()[0].living);
   const std::string bytes = content(logs()[0].path);
@@ -85,14 +86,34 @@ TEST_F(Folder, APathThatDoesNotFitIsRefusedAndLeavesNothing) {
     identity.path = std::string(length, 'p');
     EXPECT_EQ(save(root, identity, {}).code(), Code::unsupported);
   }
-  EXPECT_FALSE(has_logs(root));
+  EXPECT_FALSE(*has_logs(root));
+}
+
+TEST_F(Folder, WhoCannotLookDoesNotKnowThatThereAreNone) {
+  save_one();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit no_more{3, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &no_more), 0);
+  const std::vector<Status> seen = {has_logs(root).status(),
+                                    logs_of(root, rescue().target, read_start).status(),
+                                    is_recovering(root).status(), progress_in(root, read_start).status()};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  for (const Status status : seen) EXPECT_EQ(status.error(), EMFILE);
+}
+
+TEST_F(Folder, ALogThatCannotBeReadMayBeOfTheTarget) {
+  save_one();
+  const ReadStart broken = [](const Fd&, std::span<std::byte>) { return Status::from_errno(EIO); };
+  EXPECT_EQ(logs_of(root, rescue().target, broken).status().code(), Code::io);
+  EXPECT_EQ(progress_in(root, broken).status().code(), Code::io);
 }
 
 TEST_F(Folder, OnlyLogsThatMayBeOfTheTargetAreFound) {
   save_one();
   FileIdentity other = rescue().target;
   other.birth_ns += 1;
-  EXPECT_TRUE(logs_of(root, other, io::read_start).empty());
+  EXPECT_TRUE(logs_of(root, other, read_start)->empty());
   std::ofstream(io::owned_folder(root) + "/0-1.journal") << std::string(10'000, 'x');
   EXPECT_EQ(logs().size(), 1U);
 }
@@ -102,7 +123,7 @@ TEST_F(Folder, TheStateOfALogAndItsMarkDoNotTouchEachOther) {
   Named log = std::move(logs().at(0));
   set_state(log.file, log.start, State::draining);
   show_progress(log.file, log.start);
-  pass_over(log);
+  EXPECT_TRUE(pass_over(log).ok());
   Start now = logs().at(0).start;
   EXPECT_EQ(now.sector.state, State::draining);
   EXPECT_EQ(now.sector.progress, 1U);
@@ -131,10 +152,10 @@ TEST_F(Folder, AStateThatIsBeingReplacedIsReadAgain) {
   Named log = std::move(logs().at(0));
   set_state(log.file, log.start, State::draining);
   int reads = 0;
-  const Result<Named> seen = look_at(log.path, [&reads](const Fd& file, void* into, std::size_t size) {
-    const bool whole = io::read_start(file, into, size);
-    if (++reads == 1) static_cast<std::byte*>(into)[sizeof(FileHeader)] = std::byte{1};  // the old state
-    return whole;
+  const Result<Named> seen = look_at(log.path, [&reads](const Fd& file, std::span<std::byte> into) {
+    const Result<std::size_t> got = read_start(file, into);
+    if (++reads == 1) into[sizeof(FileHeader)] = std::byte{1};  // the old state
+    return got;
   });
   EXPECT_EQ(seen->start.sector.state, State::draining);
 }
@@ -143,7 +164,7 @@ TEST_F(Folder, ALogOfVersion3IsMarkedAsItsBuildUnderstandsIt) {
   const std::string path = of_version_3();
   const std::string before = content(path);
   ASSERT_EQ(logs().size(), 1U) << "by its numbers";
-  pass_over(logs()[0]);
+  EXPECT_TRUE(pass_over(logs()[0]).ok());
   EXPECT_EQ(content(path), before);
   EXPECT_TRUE((fs::status(path).permissions() & fs::perms::owner_exec) != fs::perms::none);
 }

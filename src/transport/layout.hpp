@@ -78,14 +78,18 @@ inline constexpr std::uint32_t routed_everywhere = 1;
 inline constexpr std::uint32_t routed_stand_in = 2;
 
 inline constexpr std::uint32_t ending_no_memory = 1;
-// The file that a file system keeps waiting, for a line on stderr. The agent makes `number` odd, changes the
+// A line of the agent, for one rank to print on stderr (line.hpp). The agent makes `number` odd, changes the
 // text, and makes the number even again. 0: there was none. The rank that sets `told` to the number prints
 // the line.
-struct Stall {
+struct Line {
   std::atomic<std::uint32_t> number;
   std::atomic<std::uint32_t> told;
+  char text[2040];  // ends with a 0
+};
+// The file that a file system keeps waiting.
+struct Stall {
   std::atomic<std::uint32_t> silent_ms;  // the longest of all files
-  char where[1012];                      // ends with a 0
+  Line where;
 };
 
 // The agent, for other jobs of the user. Builds of other versions read it too: a change needs another magic.
@@ -113,6 +117,9 @@ struct AgentPage {
   alignas(64) std::atomic<std::uint64_t> openings;  // grows whenever a file gets its number
   std::atomic<std::uint32_t> slots;                 // files[slots...] were never used
   std::atomic<std::uint32_t> ending;  // why the agent has ended by itself, with bytes; 0: no reason
+  // Not 0: the disk of the journals refuses to take a ledger back that nobody needs any more.
+  std::atomic<std::uint32_t> stuck_ledgers;
+  alignas(64) Line said;  // what no answer to a rank can tell
   alignas(64) Stall stall;
   alignas(64) FileState files[max_files];
 };

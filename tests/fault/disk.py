@@ -116,6 +116,23 @@ def remount_read_only(place: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def turn_read_only(place: Path) -> None:
+    """As a kernel does that finds an error on the disk: what is open for writing can write no more."""
+    (device,) = (words[0] for words in map(str.split, Path("/proc/self/mounts").open()) if words[1] == str(place))
+    done = _run("mount", "-o", "remount,errors=remount-ro", place)
+    assert done.returncode == 0, done.stderr
+    trigger = Path("/sys/fs/ext4") / Path(device).name / "trigger_fs_error"
+    if not trigger.exists():
+        pytest.skip("this kernel cannot be told that a disk has an error")
+    trigger.write_text("a test")
+
+
+def mount_again(place: Path) -> None:
+    for command in (("umount", place), ("mount", "-o", "loop", place.parent / "image", place)):
+        done = _run(*command)
+        assert done.returncode == 0, done.stderr
+
+
 def break_disk(place: Path) -> None:
     """Every further access to the disk fails with EIO, as if it had been pulled out."""
     descriptor = os.open(place, os.O_RDONLY)

@@ -10,7 +10,7 @@ import time
 
 import pytest
 from conftest import BUILD, eventually
-from disk import freeze, remount_read_only, small_disk, thaw
+from disk import freeze, mount_again, remount_read_only, small_disk, thaw, turn_read_only
 from test_ledger import BOUND_S, LONG, kill, ledgers, millrace, recover
 from victim import pattern
 
@@ -162,6 +162,48 @@ def test_a_folder_of_journals_that_takes_no_write_is_not_an_error_of_the_file(cr
         assert "write the file again" not in refused.stderr, refused
         assert path.read_bytes() == b"" and millrace("recover", "--dir", place).returncode == 0
     assert path.read_bytes() == pattern(0, WHOLE)
+
+
+def test_a_ledger_that_its_disk_does_not_take_back_brings_nothing_back(crashed, new_job, tmp_path):
+    """The disk of the journals turns read-only while the agent writes a closed file."""
+    places = [tmp_path / name for name in ("journals", "files")]
+    for place in places:
+        place.mkdir()
+    with small_disk(places[0], 64) as journals, small_disk(places[1], 64) as files:
+        path = files / "data"
+        words = [path, f"piece={PIECE}", f"pieces={PIECES}"]
+        settings = {"journal_directory": journals, "strategy": "sort"}
+        crashed.victim(*words, f"stop={PIECES - 1}", "hold=close", durability="node", **settings)
+        crashed.at_stop()
+        freeze(files)
+        crashed.go()
+        assert eventually(lambda: crashed.out.count("closed") == 2, BOUND_S), crashed.out + crashed.err
+        turn_read_only(journals)
+        thaw(files)
+
+        def opens():
+            other = new_job(crashed.mpi)
+            other.victim(*words, "add=1", **settings)
+            assert other.wait(BOUND_S) == 0, other.err
+            return other
+
+        living = opens()
+        assert set(living.errors()) == {0, 1} and living.errors()[0][0] == ("open", "MPI_ERR_FILE_IN_USE"), living.out
+        assert "cannot remove its journal of this file" in living.err, living.err
+        crashed.go("held")
+        assert crashed.wait(BOUND_S) == 0
+        assert "the journal cannot be removed" in crashed.err, crashed.err
+        assert eventually(lambda: crashed.agents() == [], BOUND_S)
+        dead = opens()
+        assert set(dead.errors()) == {0, 1} and dead.errors()[0][0] == ("open", "MPI_ERR_FILE_IN_USE"), dead.out
+        assert "cannot be marked as passed over" in dead.err and "--force" not in dead.err, dead.err
+        assert eventually(lambda: living.agents() + dead.agents() == [], BOUND_S)
+        mount_again(journals)
+        after = opens()
+        assert after.errors() == {}, after.out + after.err
+        newer = bytes((byte + 1) % 256 for byte in pattern(0, WHOLE))
+        assert eventually(lambda: after.agents() == [], BOUND_S) and path.read_bytes() == newer
+        assert millrace("recover", "--dir", journals).returncode == 0 and path.read_bytes() == newer
 
 
 # --- one order ---

@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "agent/core/core_impl.hpp"
@@ -18,7 +19,7 @@ Core::Core(io::Storage& storage, std::string journal_directory)
 // Requests in flight point into Core's memory, so they have to end first. All other bytes are dropped.
 Core::~Core() {
   const auto busy = [this] {
-    bool any = false;
+    bool any = !impl_->shared.retirements.quiet();
     impl_->files.each([&](const OpenFile& file) { any |= !file.quiet(); });
     return any;
   };
@@ -139,6 +140,7 @@ bool Core::Impl::take_completions(std::uint64_t elapsed_ns) {
   completions.clear();
   shared.storage.poll(completions);
   for (const io::Completion& completion : completions) {
+    shared.retirements.complete(completion);
     files.each_lane([&](OpenFile&, Lane& lane) {
       lane.pipeline->complete(completion);
       if (lane.fetches) lane.fetches->complete(completion);
@@ -221,6 +223,7 @@ bool Core::advance(std::uint64_t now_ns) {
     file.note_writers();
     file.listen(now_ns);
   });
+  core.shared.retirements.advance(now_ns);
   core.shared.storage.kick();
   core.files.each_lane([&](OpenFile& file, Lane& lane) {
     if (core.telling) lane.watch.tell(now_ns, file.path, *lane.pipeline, lane.requests, core.reports);
@@ -232,7 +235,7 @@ bool Core::advance(std::uint64_t now_ns) {
 }
 
 std::uint64_t Core::next_deadline_ns() const {
-  std::uint64_t next = UINT64_MAX;
+  std::uint64_t next = impl_->shared.retirements.next_deadline_ns();
   impl_->files.each_lane([&](const OpenFile&, const Lane& lane) {
     next = std::min({next, lane.requests.next_deadline_ns(), lane.watch.next_deadline_ns(),
                      lane.expiry.next_deadline_ns()});
@@ -275,8 +278,6 @@ void Core::follow(bool lines, bool spans) {
 
 std::vector<Span> Core::take_spans() { return std::exchange(impl_->spans, {}); }
 
-std::vector<std::string> Core::take_reports() { return std::exchange(impl_->reports, {}); }
-
 Status Core::error(FileSlot slot) const {
   const OpenFile* file = impl_->files.at(slot);
   return file != nullptr ? file->error() : Status(Code::invalid);
@@ -287,7 +288,12 @@ bool Core::dirty(FileSlot slot) const {
   return file != nullptr && file->dirty();
 }
 
-std::vector<std::string> Core::take_messages() { return std::exchange(impl_->messages, {}); }
+Core::News Core::take_news() {
+  journal::Retirements& retirements = impl_->shared.retirements;
+  News news{retirements.take_messages(), std::exchange(impl_->reports, {}), retirements.any_refused()};
+  std::ranges::move(std::exchange(impl_->messages, {}), std::back_inserter(news.messages));
+  return news;
+}
 
 bool Core::keeps(FileSlot slot) const {
   const OpenFile* file = impl_->files.at(slot);
@@ -326,6 +332,12 @@ std::uint64_t Core::file_number(FileSlot slot) const {
   return file != nullptr ? file->number : 0;
 }
 
-bool Core::idle() const { return !impl_->files.any(); }
+bool Core::idle() const { return !impl_->files.any() && impl_->shared.retirements.quiet(); }
+
+bool Core::end() {
+  const bool over = impl_->shared.retirements.end();
+  impl_->shared.storage.kick();
+  return over;
+}
 
 }  // namespace millrace::agent

@@ -22,7 +22,7 @@
 
 namespace millrace::agent {
 
-// The index of an open file (device and inode). All opens for writing share one slot. Opens for reading only
+// The index of an open file. All opens for writing share one slot. Opens for reading only
 // share one if they are of the same group.
 using FileSlot = std::uint32_t;
 
@@ -50,9 +50,9 @@ class Core {
   // If Core is not idle(), drops the buffered bytes and waits for requests in flight.
   ~Core();
 
-  // Opens a target for a sender. Takes the descriptor, and waits for no file system. The same device and
-  // inode give the same slot, so that two opens of one file see one order. Each group that only reads has a
-  // slot of its own.
+  // Opens a target for a sender. Takes the descriptor, and waits for no file system. The same file
+  // (same_open_file()) gives the same slot, so that two opens of one file see one order. Each group that only
+  // reads has a slot of its own.
   //
   // Memory: one pool serves all files. The sort_buffer and record_max of the first file fix its size for as
   // long as any file is open.
@@ -173,12 +173,16 @@ class Core {
 
   std::vector<Reply> take_replies();
 
-  // Messages for the log, one line each, that no rank can receive.
-  std::vector<std::string> take_messages();
-
-  // JSON documents, one line each: one for each lane of a file that has ended, and progress of requests that
-  // take longer than 2 s, every half second.
-  std::vector<std::string> take_reports();
+  // What no answer to a rank tells.
+  struct News {
+    std::vector<std::string> messages;  // for the log and one of the ranks, one line each
+    // JSON documents, one line each: one for each lane of a file that has ended, and progress of requests
+    // that take longer than 2 s, every half second.
+    std::vector<std::string> reports;
+    // The disk of the journals refuses to take a ledger back that nobody needs any more.
+    bool stuck_ledgers = false;
+  };
+  News take_news();
 
   // Turns on lines about long requests (at first: on), and spans of phases (at first: off).
   void follow(bool lines, bool spans);
@@ -196,6 +200,9 @@ class Core {
   bool kept(FileSlot file, std::uint64_t mark) const;
   // True if nothing is open, buffered or in flight.
   bool idle() const;
+  // Call it when idle(), before the process ends. False: a last try for stuck ledgers has begun, and idle()
+  // tells its end.
+  bool end();
   // A number that no other open file of this Core ever has; 0 if no file has that slot.
   std::uint64_t file_number(FileSlot file) const;
   struct Look {

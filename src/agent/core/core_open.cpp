@@ -51,7 +51,7 @@ OpenFile* Core::Impl::open_here(const Fd& target) {
   const Result<FileIdentity> identity = shared.storage.recognise(target);
   OpenFile* found = nullptr;
   files.each([&](OpenFile& file) {
-    const bool same = identity && same_file(file.identity, *identity) != Sameness::other;
+    const bool same = identity && same_open_file(file.identity, *identity);
     if (same && !file.reads_only && !file.replaced) found = &file;
   });
   return found;

@@ -26,7 +26,7 @@ FileSlot Files::find(const FileIdentity& identity, const transport::Register& re
   FileSlot slot = 0;
   for (; slot < slots_.size(); ++slot) {
     OpenFile* const file = slots_[slot].get();
-    if (file == nullptr || same_file(file->identity, identity) == Sameness::other ||
+    if (file == nullptr || !same_open_file(file->identity, identity) ||
         file->reads_only != (registration.reads_only != 0))
       continue;
     if (file->reads_only) {

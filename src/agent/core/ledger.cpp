@@ -12,18 +12,13 @@
 
 namespace millrace::agent {
 
-Ledger::Ledger(io::Storage& storage, std::uint32_t& next_owner, std::string directory,
-               journal::Identity target, const Fd& file)
-    : storage_(storage),
-      next_owner_(next_owner),
-      directory_(std::move(directory)),
-      target_(std::move(target)),
-      own_number_(next_owner++) {
-  if (Result<Fd> own = io::duplicate(file)) watched_ = storage_.adopt(*std::move(own), false);
+Ledger::Ledger(Shared& shared, journal::Identity target, const Fd& file)
+    : shared_(shared), target_(std::move(target)), own_number_(shared.next_owner++) {
+  if (Result<Fd> own = io::duplicate(file)) watched_ = shared_.storage.adopt(*std::move(own), false);
 }
 
 Ledger::~Ledger() {
-  if (watched_) storage_.release(*watched_);
+  if (watched_) shared_.storage.release(*watched_);
   if (log_ != nullptr && !promised_) log_->set_state(journal::State::done);
   log_.reset();
   // The target has failed, and its ranks have an error. If the disk of the journals refuses everything, the
@@ -33,7 +28,7 @@ Ledger::~Ledger() {
 
 void Ledger::submit(Act act, io::Request request) {
   request.token = std::uint64_t{own_number_} << 32 | static_cast<std::uint32_t>(act);
-  storage_.submit(std::move(request));
+  shared_.storage.submit(std::move(request));
 }
 
 void Ledger::call(Act act, std::function<Status()> what) {
@@ -46,10 +41,10 @@ void Ledger::call(Act act, std::function<Status()> what) {
 
 void Ledger::create() {
   target_.created_ns = io::wall_ns();
-  log_ = std::make_unique<journal::Log>(storage_, next_owner_, target_);
+  log_ = std::make_unique<journal::Log>(shared_.storage, shared_.next_owner, target_);
   said_ = {};
   made_ = std::make_shared<io::Owned>();
-  call(Act::create, [made = made_, directory = directory_, target = target_]() -> Status {
+  call(Act::create, [made = made_, directory = shared_.journal_directory, target = target_]() -> Status {
     if (target.path.empty() || target.path.size() > journal::path_max) return Code::unsupported;
     Result<io::Owned> owned = io::create_owned(directory, journal::suffix_of(target.target.inode));
     if (!owned) return owned.status();
@@ -81,20 +76,16 @@ void Ledger::secure_name() {
 // back after a crash, recovery would overwrite newer bytes. So the log says first that it is done.
 void Ledger::remove() {
   if (log_ != nullptr) log_->set_state(journal::State::done);
-  if (!file_.file.valid()) return;
-  calls_.removes = file_.path;
-  call(Act::remove,
-       [path = file_.path, durably = promised_, locked = std::make_shared<Fd>(std::move(file_.file))] {
-         return journal::retire(*locked, path, durably);
-       });
+  if (file_.file.valid())
+    shared_.retirements.add({std::move(file_.file), file_.path, target_.path, promised_, own_number_});
 }
 
 void Ledger::fail(Status status) {
   const bool unusable = status.code() == Code::access || status.code() == Code::unsupported;
   const std::string why = status.code() == Code::no_space ? "too little room"
-                          : unusable                      ? io::describe_unusable(directory_, status)
-                                                          : status.describe();
-  problem_.text = "no ledger in " + directory_ + ": " + why;
+                          : unusable ? io::describe_unusable(shared_.journal_directory, status)
+                                     : status.describe();
+  problem_ = "no ledger in " + shared_.journal_directory + ": " + why;
 }
 
 void Ledger::append(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t stamp) {
@@ -148,7 +139,7 @@ void Ledger::show_life(bool progress) {
 // The log's mtime is the last sign of life for a recovery. It goes back if somebody sets the node's clock
 // back.
 void Ledger::keep_sign() {
-  const std::uint64_t now_ns = storage_.wall_ns();
+  const std::uint64_t now_ns = shared_.storage.wall_ns();
   last_sign_ns_ = std::max(last_sign_ns_, now_ns);
   log_->set_alive(now_ns < last_sign_ns_ ? last_sign_ns_ : 0);
 }
@@ -171,6 +162,13 @@ void Ledger::note_writers(journal::Writers may_write) {
 }
 
 void Ledger::complete(const io::Completion& completion) {
+  if (shared_.retirements.owns(completion)) {
+    const Status refused = shared_.retirements.refused(own_number_);
+    if (refused.ok()) return;
+    if (problem_.empty()) fail(refused);
+    if (!given_up_) (log_ != nullptr ? failing_ : given_up_) = true;
+    return;
+  }
   if (sink::owner_of(completion.token) == own_number_)
     return complete(static_cast<Act>(static_cast<std::uint32_t>(completion.token)), completion);
   if (log_ == nullptr || !log_->owns(sink::owner_of(completion.token))) return;
@@ -191,16 +189,6 @@ void Ledger::complete(Act act, const io::Completion& completion) {
       if (named_ || given_up_) return;
       fail(completion.status);
       failing_ = true;
-      return;
-    case Act::remove:
-      if (completion.status.ok()) return;
-      // The disk of the journals takes neither the removal of a log nor a word in it.
-      fail(completion.status);
-      problem_.left = calls_.removes + ": " + completion.status.describe() +
-                      "; the journal cannot be removed. Its records are not needed any more. When the disk "
-                      "works again, remove it with millrace recover --discard, before anybody recovers older "
-                      "bytes from it";
-      if (!given_up_) (log_ != nullptr ? failing_ : given_up_) = true;
       return;
     case Act::look:
       // The descriptor stays open until all is over: its close(2) could hear, and drop, an error of the

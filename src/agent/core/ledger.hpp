@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "agent/pipeline/shared.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "io/posix/owned.hpp"
@@ -32,8 +33,7 @@ namespace millrace::agent {
 class Ledger {
  public:
   // `file`: the target, open.
-  Ledger(io::Storage& storage, std::uint32_t& next_owner, std::string directory, journal::Identity target,
-         const Fd& file);
+  Ledger(Shared& shared, journal::Identity target, const Fd& file);
   // Nothing may be in flight. The file stays if it is promised().
   ~Ledger();
   Ledger(const Ledger&) = delete;
@@ -80,20 +80,22 @@ class Ledger {
   void complete(const io::Completion& completion);
   bool quiet() const { return !busy() && (look_ == Look::none || look_ == Look::refused); }
   // True if the storage has requests of the ledger's file.
-  bool busy() const { return calls_.pending != 0 || (log_ != nullptr && log_->in_flight()); }
+  bool busy() const {
+    return calls_.pending != 0 || shared_.retirements.busy_for(own_number_) ||
+           (log_ != nullptr && log_->in_flight());
+  }
   // Of the file's requests; starts again with each file.
-  std::uint64_t completions() const { return calls_.ended + (log_ ? log_->completions() : 0); }
+  std::uint64_t completions() const {
+    return calls_.ended + shared_.retirements.completions() + (log_ ? log_->completions() : 0);
+  }
 
-  struct Problem {
-    std::string text;
-    std::string left;  // what a user has to know about a journal that could not be removed
-  };
-  const Problem& problem() const { return problem_; }
+  // The reason why records are not logged; empty: they are.
+  const std::string& problem() const { return problem_; }
   const std::string& path() const { return file_.path; }
 
  private:
   // The ledger's own requests; the log has others.
-  enum class Act : std::uint32_t { look, create, secure_name, remove };
+  enum class Act : std::uint32_t { look, create, secure_name };
   void submit(Act act, io::Request request);
   void call(Act act, std::function<Status()> what);
   void complete(Act act, const io::Completion& completion);
@@ -104,9 +106,7 @@ class Ledger {
   void fail(Status status);
   void keep_sign();
 
-  io::Storage& storage_;
-  std::uint32_t& next_owner_;
-  std::string directory_;
+  Shared& shared_;
   journal::Identity target_;
   std::unique_ptr<journal::Log> log_;
   std::shared_ptr<io::Owned> made_;  // what the storage creates
@@ -114,7 +114,6 @@ class Ledger {
   struct Calls {
     std::uint32_t pending = 0;  // with the storage
     std::uint64_t ended = 0;
-    std::string removes = {};  // the path of the last file
   } calls_;
   bool named_ = false;                          // the file's name is on the disk
   Result<io::Handle> watched_ = Code::invalid;  // the target
@@ -131,7 +130,7 @@ class Ledger {
   bool failing_ = false;
   bool given_up_ = false;
   bool promised_ = false;
-  Problem problem_;
+  std::string problem_;
 };
 
 }  // namespace millrace::agent

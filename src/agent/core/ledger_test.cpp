@@ -268,7 +268,7 @@ TEST_F(Ledgers, a_target_that_fails_after_the_close_leaves_the_ledger_and_says_s
   settle();
   EXPECT_TRUE(rig->core.idle()) << "it leaves all the same";
   EXPECT_EQ(names(), 1U);
-  const auto messages = rig->core.take_messages();
+  const auto messages = std::exchange(rig->messages, {});
   ASSERT_EQ(messages.size(), 1U);
   EXPECT_NE(messages[0].find("millrace recover"), std::string::npos) << messages[0];
   std::filesystem::remove_all(io::owned_folder(folder()));
@@ -348,9 +348,14 @@ TEST_F(Ledgers, one_that_cannot_be_removed_says_that_it_is_done) {
     std::memcpy(&start, rig->storage.contents(1).data(), sizeof start);
     EXPECT_TRUE(journal::sound(start));
     EXPECT_EQ(start.sector.state, journal::State::done);
-    const auto messages = rig->core.take_messages();
+    const auto messages = std::exchange(rig->messages, {});
     ASSERT_EQ(messages.size(), takes_words ? 0U : 1U);
     EXPECT_TRUE(takes_words || messages[0].starts_with(path + ": ")) << messages[0];
+    EXPECT_EQ(rig->stuck_ledgers, !takes_words);
+    EXPECT_EQ(io::is_locked(*io::open_owned(path + "-aside")), !takes_words) << "it counts as living";
+    EXPECT_EQ(rig->core.end(), takes_words) << "the disk works again: there is a last try";
+    settle();
+    EXPECT_FALSE(rig->stuck_ledgers);
     rig.reset();
     std::filesystem::remove_all(io::owned_folder(folder()));
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/core/core.hpp"
+#include "agent/core/files.hpp"
 #include "agent/core/testing/core_rig.hpp"
 
 namespace millrace::agent {
@@ -49,6 +50,18 @@ TEST_F(Mixing, ranks_of_this_node_join_a_group_of_several_but_do_not_outlive_it_
   rig->core.close(1, 0, 3, {});
   rig->core.close(3, 0, 4, {});
   EXPECT_EQ(open(0, 5, true).code(), Code::refused) << "others' agents have left it";
+}
+
+// A file system may tell neither birth times nor handles.
+TEST_F(Mixing, files_of_two_file_systems_with_one_inode_number_are_two_files) {
+  const FileIdentity known{1, 7};
+  for (const auto& [found, joins] : {std::pair(FileIdentity{1, 7}, true), {FileIdentity{2, 7}, false}}) {
+    Files files;
+    files.add(std::make_unique<OpenFile>());
+    files[0].identity = known;
+    (void)files.find(found, transport::Register{});
+    EXPECT_EQ(files[0].replaced, joins) << "nobody has it open: an open of the same file replaces it";
+  }
 }
 
 }  // namespace

@@ -196,8 +196,7 @@ void OpenFile::join(Shared& shared, const Fd& target, const transport::Register&
   journal::Identity who = journal::identity_of(journal::Kind::ledger, target, Result(sound ? told : identity),
                                                registration.group);
   who.clock = shared.stamp_clock;
-  ledger = std::make_unique<Ledger>(shared.storage, shared.next_owner, shared.journal_directory,
-                                    std::move(who), target);
+  ledger = std::make_unique<Ledger>(shared, std::move(who), target);
 }
 
 bool OpenFile::secured() const {
@@ -215,9 +214,10 @@ void OpenFile::owe(const Reply& reply) {
   owed_.push_back({reply, ledger->mark()});
 }
 
-// If the ledger fails, a close is answered when the target is secured, as with durability disk.
+// If the ledger fails, a close is answered when the target is secured, as with durability disk. The ledger is
+// gone by then, or the agent's page tells that its disk refuses that.
 bool OpenFile::due(const Owed& owed) const {
-  if (ledger->given_up()) return secured() || !error().ok();
+  if (ledger->given_up()) return (secured() && !ledger->busy()) || !error().ok();
   return !ledger->failing() && ledger->stable() >= owed.mark;
 }
 
@@ -289,7 +289,6 @@ bool OpenFile::advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies)
 }
 
 std::string OpenFile::ledger_message() const {
-  if (ledger && !ledger->problem().left.empty()) return ledger->problem().left;
   if (!ledger || ledger->empty() || !ledger->promised()) return {};
   return path + " lacks bytes that ranks have written: " + error().describe() + "; they are in " +
          ledger->path() + ": repair the file's disk, then run millrace recover";

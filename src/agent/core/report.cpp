@@ -76,7 +76,7 @@ Json time_part(const FilePipeline& pipeline, const Requests& requests) {
 std::string make_report(const OpenFile& file, std::uint32_t lane, const BlockPool& pool) {
   const FilePipeline& pipeline = *file.lanes[lane]->pipeline;
   const Requests& requests = file.lanes[lane]->requests;
-  const std::string ledger_problem = file.ledger ? file.ledger->problem().text : std::string();
+  const std::string ledger_problem = file.ledger ? file.ledger->problem() : std::string();
   const FileSettings& used = pipeline.settings();
   const RequestCounters& r = requests.counters();
   const std::string problem =

@@ -10,6 +10,7 @@
 #include "agent/pipeline/block_pool.hpp"
 #include "agent/pipeline/budget.hpp"
 #include "io/storage.hpp"
+#include "journal/retirements.hpp"
 #include "sink/meter.hpp"
 
 namespace millrace::agent {
@@ -22,11 +23,12 @@ inline constexpr WaiterId no_waiter = 0;
 struct Shared {
   io::Storage& storage;
   std::string journal_directory;
-  std::unique_ptr<BlockPool> pool = {};           // while any file is open
-  std::uint32_t record_max_bytes = 0;             // of all open files
-  Budget budget = {};                             // says who may take blocks of the pool
-  bool advance_wanted = false;                    // advance() has work to start, or has to make room first
-  std::uint32_t next_owner = 1;                   // number for the next sink, journal or Fetches
+  std::unique_ptr<BlockPool> pool = {};  // while any file is open
+  std::uint32_t record_max_bytes = 0;    // of all open files
+  Budget budget = {};                    // says who may take blocks of the pool
+  bool advance_wanted = false;           // advance() has work to start, or has to make room first
+  std::uint32_t next_owner = 1;          // number for the next sink, journal or Fetches
+  journal::Retirements retirements{storage, next_owner};
   bool ledger_full = false;                       // a ledger can take no record now
   std::uint32_t stamp_clock = 0;                  // transport::StampClock of the records' stamps
   std::uint64_t write_within_ns = 5'000'000'000;  // the setting write_within (core/expiry.hpp)

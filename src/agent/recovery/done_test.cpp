@@ -127,6 +127,21 @@ TEST_F(Done, TheJournalsOfAFileThatWasNumberedAnewAreMerged) {
   EXPECT_EQ(content().substr(0, 5), "newer");
 }
 
+// The first journal is from a time before the file had a mark. The last one has the number of the first and
+// the mark of the second.
+TEST_F(Done, AJournalJoinsTheGroupsOfItsNumberAndOfItsMark) {
+  journal::Identity unmarked = identity(3), numbered_anew = identity(2), joins = identity(1);
+  unmarked.target.mark = 0;
+  numbered_anew.target.mark = joins.target.mark = 77;
+  numbered_anew.target.inode += 1;
+  put_stamped("a", {{0, "newer", 20}}, unmarked);
+  put_stamped("b", {{0, "older", 10}}, numbered_anew);
+  put_stamped("c", {{8, "x", 5}}, joins);
+  EXPECT_EQ(run({.force = true}).status, 0);
+  EXPECT_EQ(content().substr(0, 9), "newer...x");
+  EXPECT_FALSE(fs::exists(folder()));
+}
+
 TEST_F(Done, WithoutLocksNothingIsWrittenOrRemovedAndALineSaysSo) {
   put("a", {{0, "old"}});
   const auto attempt = [this] {

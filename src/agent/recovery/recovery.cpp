@@ -8,7 +8,10 @@
 #include <cstring>
 #include <ctime>
 #include <map>
+#include <optional>
 #include <ostream>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "agent/recovery/group.hpp"
@@ -23,6 +26,60 @@ namespace millrace::agent {
 
 namespace {
 
+// The journals of one file, and the identities by which their headers name it.
+struct Journals {
+  std::vector<FileIdentity> targets;  // empty: the header is not legible
+  std::vector<std::string> paths;
+
+  bool is(const FileIdentity& other) const {
+    return std::ranges::any_of(
+        targets, [&](const FileIdentity& one) { return same_target(one, other) != Sameness::other; });
+  }
+};
+
+// Sorts journals by their files. A journal may tell that two groups are of one file, by the inode number that
+// it shares with one of them, and the mark that it shares with the other.
+class Targets {
+ public:
+  // `target`: by the journal's header; none: the header is not legible.
+  void add(const std::string& path, const std::optional<FileIdentity>& target) {
+    if (!target) return all_.push_back({{}, {path}});
+    std::set<std::size_t> same;
+    for (const std::uint64_t number : {target->inode, target->mark}) {
+      const auto [begin, end] = by_number_.equal_range(number);
+      for (auto one = begin; one != end; ++one) {
+        if (all_[one->second].is(*target)) same.insert(one->second);
+      }
+    }
+    const std::size_t file = same.empty() ? all_.size() : *same.begin();
+    if (same.empty()) all_.push_back({});
+    for (const std::size_t other : same) {
+      if (other != file) merge(std::exchange(all_[other], {}), file);
+    }
+    merge({{*target}, {path}}, file);
+  }
+  std::vector<Journals> take() {
+    std::erase_if(all_, [](const Journals& one) { return one.paths.empty(); });
+    return std::move(all_);
+  }
+
+ private:
+  void merge(const Journals& journals, std::size_t into) {
+    Journals& file = all_[into];
+    file.paths.insert(file.paths.end(), journals.paths.begin(), journals.paths.end());
+    for (const FileIdentity& target : journals.targets) {
+      if (std::ranges::find(file.targets, target) != file.targets.end()) continue;
+      file.targets.push_back(target);
+      by_number_.emplace(target.inode, into);
+      if (target.mark > unmarked) by_number_.emplace(target.mark, into);
+    }
+  }
+
+  std::vector<Journals> all_;  // those without paths have gone into others
+  std::multimap<std::uint64_t, std::size_t>
+      by_number_;  // inodes and marks: a mark outlasts the inode's number
+};
+
 class Recovery {
  public:
   Recovery(const RecoveryOptions& options, io::Storage& storage, std::ostream& out, std::ostream& error,
@@ -31,17 +88,6 @@ class Recovery {
   int run();
 
  private:
-  // The journals of one file, and the identities by which their headers name it.
-  struct Journals {
-    std::vector<FileIdentity> targets;  // empty: the header is not legible
-    std::vector<std::string> paths;
-
-    bool is(const FileIdentity& other) const {
-      return std::ranges::any_of(
-          targets, [&](const FileIdentity& one) { return same_target(one, other) != Sameness::other; });
-    }
-  };
-
   bool wait_for_living();
   Result<Fd> lock_folder();
   std::vector<Journals> by_target(const std::vector<std::string>& paths) const;
@@ -146,46 +192,29 @@ Result<Fd> Recovery::lock_folder() {
 }
 
 // The files in the order of their first journals' names. What has no legible header is alone.
-std::vector<Recovery::Journals> Recovery::by_target(const std::vector<std::string>& paths) const {
-  std::vector<Journals> all;
-  std::multimap<std::uint64_t, std::size_t>
-      by_number;  // inodes and marks: a mark outlasts the inode's number
+std::vector<Journals> Recovery::by_target(const std::vector<std::string>& paths) const {
+  Targets targets;
   std::vector<std::string> unopened;
   for (const std::string& path : paths) {
     const Result<journal::Named> log = journal::look_at(path);
     if (!log && log.status().code() != Code::not_found) unopened.push_back(path);
     if (!log) continue;  // removed meanwhile
     const journal::FileHeader& header = log->start.header;
-    const FileIdentity target = journal::target_of(header);
-    if (std::memcmp(header.magic, journal::magic, sizeof journal::magic) != 0) {
-      all.push_back({{}, {path}});
-      continue;
-    }
-    std::size_t file = all.size();
-    for (const std::uint64_t number : {target.inode, target.mark}) {
-      const auto [begin, end] = by_number.equal_range(number);
-      const auto same = std::find_if(begin, end, [&](const auto& one) { return all[one.second].is(target); });
-      if (same != end) file = std::min(file, same->second);
-    }
-    if (file == all.size()) all.push_back({});
-    Journals& journals = all[file];
-    journals.paths.push_back(path);
-    if (std::ranges::find(journals.targets, target) != journals.targets.end()) continue;
-    journals.targets.push_back(target);
-    by_number.emplace(target.inode, file);
-    if (target.mark > unmarked) by_number.emplace(target.mark, file);
+    const bool legible = std::memcmp(header.magic, journal::magic, sizeof journal::magic) == 0;
+    targets.add(path, legible ? std::optional(journal::target_of(header)) : std::nullopt);
   }
+  std::vector<Journals> all = targets.take();
   // Group::take() refuses them, with the other journals of their files. Their names tell the inode.
   for (const std::string& path : unopened) {
-    const auto of_its_file = std::ranges::find_if(all, [&path](const Journals& one) {
-      return std::ranges::any_of(one.targets, [&path](const FileIdentity& target) {
+    bool known = false;
+    for (Journals& journals : all) {
+      const bool may_be = std::ranges::any_of(journals.targets, [&path](const FileIdentity& target) {
         return path.ends_with(journal::suffix_of(target.inode));
       });
-    });
-    if (of_its_file == all.end())
-      all.push_back({{}, {path}});
-    else
-      of_its_file->paths.push_back(path);
+      if (may_be) journals.paths.push_back(path);
+      known |= may_be;
+    }
+    if (!known) all.push_back({{}, {path}});
   }
   return all;
 }

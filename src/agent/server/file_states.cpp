@@ -3,11 +3,11 @@
 #include "agent/server/file_states.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 
 #include "base/file_system.hpp"
+#include "transport/line.hpp"
 
 namespace millrace::agent {
 
@@ -104,13 +104,17 @@ void FileStates::name(const Core::Look& file) {
   } else {
     where.append(": the file system of the journals in ").append(file.silent_journals);
   }
-  transport::Stall& stall = page_.stall;
-  const std::uint32_t number = stall.number.load(std::memory_order_relaxed);
-  stall.number.store(number + 1, std::memory_order_seq_cst);
-  const std::size_t bytes = std::min(where.size(), sizeof stall.where - 1);
-  std::memcpy(stall.where, where.data(), bytes);
-  stall.where[bytes] = 0;
-  stall.number.store(number + 2, std::memory_order_seq_cst);
+  transport::write_line(page_.stall.where, where);
+}
+
+void FileStates::tell(const Core::News& news) {
+  page_.stuck_ledgers.store(news.stuck_ledgers ? 1 : 0);
+  for (const std::string& line : news.messages) {
+    if (lines_.size() < most_lines) lines_.push_back(line);
+  }
+  if (lines_.empty() || !transport::line_is_free(page_.said)) return;
+  transport::write_line(page_.said, lines_.front());
+  lines_.pop_front();
 }
 
 void FileStates::refresh(const Core& core) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <string>
 #include <vector>
 
 #include "agent/core/core.hpp"
@@ -41,6 +43,8 @@ class FileStates {
   bool waits() const { return waits_; }
   // Shows Core's errors, its pending bytes and the silence of its file systems to the ranks.
   void refresh(const Core& core);
+  // Shows the news to the ranks. Each line waits until a rank has taken the one before it.
+  void tell(const Core::News& news);
 
  private:
   struct Slot {
@@ -56,7 +60,9 @@ class FileStates {
   void name(const Core::Look& file);
 
   transport::AgentPage& page_;
+  static constexpr std::size_t most_lines = 64;
   std::vector<Slot> slots_;
+  std::deque<std::string> lines_;
   bool waits_ = false;
 };
 

@@ -353,6 +353,9 @@ void Rounds::forward(const PendingRequest& request) {
 }
 
 void Rounds::deliver() {
+  const Core::News news = core_.take_news();
+  for (const std::string& message : news.messages) ways_.log(message);
+  states_.tell(news);
   states_.refresh(core_);
   for (auto& [id, connection] : connections_) connection->give_back(core_);
   for (const Reply& reply : core_.take_replies()) replies_.push_back(reply);
@@ -377,8 +380,7 @@ void Rounds::deliver() {
     found->second->ring().answer(reply.request, status);
   }
   replies_.swap(early);
-  for (const std::string& message : core_.take_messages()) ways_.log(message);
-  for (const std::string& report : core_.take_reports()) ways_.report(report);
+  for (const std::string& report : news.reports) ways_.report(report);
 }
 
 // True if a rank would have woken the agent if the agent had slept.

@@ -203,11 +203,11 @@ std::uint64_t Server::leaves_ns() {
 
 bool Server::may_leave() {
   if (now_ns() < leaves_ns()) return false;
-  if (leaving_) return true;
+  if (leaving_) return core_.end();
   // Accepts ranks that have just connected. A rank that connects after this sees its connection reset, and
   // starts the next agent.
   reception_->accept_all();
-  return rounds_->ranks() == 0;
+  return rounds_->ranks() == 0 && core_.end();
 }
 
 void Server::sleep() {

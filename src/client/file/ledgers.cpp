@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/file/ledgers.hpp"
 
+#include <algorithm>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/local.hpp"
@@ -17,47 +20,21 @@ namespace {
 
 // The state of one target's ledgers.
 struct Found {
+  bool living = false;      // an agent has a ledger
   bool draining = false;    // an agent or a recovery writes a ledger's records to the target
   bool recovering = false;  // a recovery works in the folder, and will come to the dead ledgers
   std::size_t dead = 0;     // ledgers without an owner
   std::uint64_t progress = 0;
 };
 
-struct Settled {
-  std::size_t left;  // ledgers that recovery could not bring to the target
-  Status status;     // Code::timeout: somebody may still write to the target
-};
+// True if the ledger of a dead agent has bytes that the file may lack, and no mark.
+bool is_left(const journal::StateSector& ledger) {
+  return ledger.passed_over == 0 && ledger.state != journal::State::done;
+}
 
 constexpr int most_deaths = 3;  // after so many killed recoveries, an open goes on without
-
-// Reads logs as this process does.
-journal::ReadStart reader_of(Process& process) {
-  return
-      [&process](const Fd& log, void* into, std::size_t size) { return process.read_start(log, into, size); };
-}
-
-std::vector<journal::Named> logs_of(Process& process, const std::string& directory,
-                                    const FileIdentity& target) {
-  return journal::logs_of(directory, target, reader_of(process));
-}
-
-Found look(Process& process, const std::string& directory, const FileIdentity& target) {
-  Found found;
-  for (const journal::Named& log : logs_of(process, directory, target)) {
-    const journal::StateSector& now = log.start.sector;
-    if (!log.living) {
-      // A ledger that is done has no byte that the file lacks.
-      found.dead += now.passed_over != 0 || now.state == journal::State::done ? 0 : 1;
-    } else if (now.state == journal::State::draining) {
-      found.draining = true;
-      found.progress += now.progress;
-    }
-  }
-  found.recovering = found.dead > 0 && journal::is_recovering(directory);
-  if (found.recovering) found.progress += journal::progress_in(directory, reader_of(process));
-  found.draining |= found.recovering;
-  return found;
-}
+// A process that only looks at a journal holds its lock for a moment.
+constexpr int most_marks = 100;
 
 // Asks this node's agent for its bytes of the file. An error stays with the open that wrote. Errors of bytes
 // that ranks have left are reported here, because no later call reports them.
@@ -67,58 +44,176 @@ void flush_open(Process& process, const char* path, const transport::FileNumbers
   if (!guest.first_error().ok()) process.say(std::string(path) + ": " + guest.first_error().describe());
 }
 
-// Returns the number of ledgers that are left.
-std::size_t recover(Process& process, const char* path, const std::string& directory,
-                    const FileIdentity& target) {
-  std::size_t left = 0;
-  for (int deaths = 0; deaths < most_deaths; ++deaths) {
-    const bool ended = process.recover(directory, path);
-    left = look(process, directory, target).dead;
-    if (ended || left == 0) break;
+// The ledgers of the file that an open needs.
+class Ledgers {
+ public:
+  Ledgers(Process& process, const OtherAgents::List& others, const char* path, std::string directory,
+          const FileIdentity& target)
+      : process_(process), others_(others), path_(path), directory_(std::move(directory)), target_(target) {}
+
+  // False: the open has to fail. A line has told why.
+  bool settle(bool writes);
+
+ private:
+  Result<Found> look();
+  Status recover();
+  Status wait();
+  Status pass_over();
+  bool is_stuck();
+  bool refuse(const std::string& why);
+  journal::ReadStart reader() {
+    return [this](const Fd& log, std::span<std::byte> into) { return process_.read_start(log, into); };
   }
-  return left;
+
+  Process& process_;
+  const OtherAgents::List& others_;
+  const char* const path_;
+  const std::string directory_;
+  const FileIdentity target_;
+  std::size_t left_ = 0;  // ledgers that recovery could not bring to the target
+  bool stuck_ = false;    // a living agent cannot take a ledger back that nobody needs any more
+  std::string unmarked_;  // the ledger that pass_over() could not mark
+};
+
+Result<Found> Ledgers::look() {
+  Found found;
+  const Result<std::vector<journal::Named>> logs = journal::logs_of(directory_, target_, reader());
+  if (!logs) return logs.status();
+  for (const journal::Named& log : *logs) {
+    const journal::StateSector& now = log.start.sector;
+    found.living |= log.living;
+    if (!log.living) {
+      found.dead += is_left(now) ? 1 : 0;
+    } else if (now.state == journal::State::draining) {
+      found.draining = true;
+      found.progress += now.progress;
+    }
+  }
+  if (found.dead == 0) return found;
+  const Result<bool> recovering = journal::is_recovering(directory_);
+  if (!recovering) return recovering.status();
+  found.recovering = *recovering;
+  if (!found.recovering) return found;
+  const Result<std::uint64_t> progress = journal::progress_in(directory_, reader());
+  if (!progress) return progress.status();
+  found.progress += *progress;
+  found.draining = true;
+  return found;
 }
 
-Settled settle(Process& process, const char* path, const std::string& directory, const FileIdentity& target) {
-  const Settings& settings = process.settings();
+// Sets the number of ledgers that are left.
+Status Ledgers::recover() {
+  for (int deaths = 0; deaths < most_deaths; ++deaths) {
+    const bool ended = process_.recover(directory_, path_);
+    const Result<Found> found = look();
+    if (!found) return found.status();
+    left_ = found->dead;
+    if (ended || left_ == 0) break;
+  }
+  return {};
+}
+
+// Waits until the file has the bytes of all ledgers that it can get. Code::timeout: a process may still write
+// to the file. Another error: this process cannot look for ledgers.
+Status Ledgers::wait() {
   // An agent that waits for a lost agent of another node shows no progress, and gives up by itself.
-  const std::uint64_t bound_ns = settings.timeout_ms * 1'000'000 + transport::await_ns;
-  std::size_t unusable = 0;  // ledgers that recovery has left
+  const std::uint64_t bound_ns = process_.settings().timeout_ms * 1'000'000 + transport::await_ns;
   std::uint64_t progress = 0;
-  std::uint64_t since_ns = process.now_ns();
+  std::uint64_t since_ns = process_.now_ns();
   for (std::uint32_t wait_ms = 1;; wait_ms = wait_ms < 16 ? 2 * wait_ms : wait_ms) {
-    const Found found = look(process, directory, target);
+    const Result<Found> looked = look();
+    if (!looked) return looked.status();
+    const Found& found = *looked;
     // This open may have waited for an agent that died and left a ledger.
-    if (found.dead > unusable && !found.recovering) {
-      unusable = recover(process, path, directory, target);
+    if (found.dead > left_ && !found.recovering) {
+      if (const Status looked_again = recover(); !looked_again.ok()) return looked_again;
       continue;
     }
-    if (!found.draining) return {found.dead, {}};
-    const std::uint64_t now_ns = process.now_ns();
+    left_ = found.dead;
+    // The agents have written all bytes of the file, but the ledger cannot go.
+    stuck_ = found.living && is_stuck();
+    if (!found.draining || (stuck_ && !found.recovering)) return {};
+    const std::uint64_t now_ns = process_.now_ns();
     if (found.progress != progress) since_ns = now_ns;
     progress = found.progress;
     if (now_ns - since_ns > bound_ns) {
-      process.say(
-          std::string(path) +
+      process_.say(
+          std::string(path_) +
           ": an agent or a recovery is still writing bytes of an earlier program to this file, without "
           "progress for " +
           std::to_string(bound_ns / 1'000'000'000) +
           " s: reads may return old bytes; run millrace drain to wait for it");
-      return {found.dead, Code::timeout};
+      return Code::timeout;
     }
-    process.pause(wait_ms);
+    process_.pause(wait_ms);
   }
 }
 
 // Marks the ledgers of dead agents. Recovery must not write their records over the bytes that the program
-// writes now. False: a process may still write such records.
-bool pass_over(Process& process, const std::string& directory, const FileIdentity& target) {
-  bool all = true;
-  for (const journal::Named& log : logs_of(process, directory, target)) {
-    const bool draining = log.start.sector.state == journal::State::draining;
-    all &= log.living ? !draining : journal::pass_over(log);
+// writes now. Code::timeout: a process works on a ledger, and may still write its records.
+Status Ledgers::pass_over() {
+  const Result<std::vector<journal::Named>> logs = journal::logs_of(directory_, target_, reader());
+  if (!logs) return logs.status();
+  Status first;
+  std::size_t marked = 0;
+  for (const journal::Named& log : *logs) {
+    const journal::StateSector& now = log.start.sector;
+    Status status;
+    if (log.living && now.state == journal::State::draining) status = Code::timeout;
+    if (!log.living && is_left(now)) status = journal::pass_over(log);
+    if (!log.living && status.ok()) ++marked;
+    if (!first.ok() || status.ok()) continue;
+    first = status;
+    unmarked_ = log.path;
   }
-  return all;
+  // A process has taken a ledger that was dead a moment ago.
+  if (first.ok() && marked < left_) first = Code::timeout;
+  return first;
+}
+
+bool Ledgers::is_stuck() {
+  Session* const session = process_.joined();
+  if (session != nullptr && session->view().page().stuck_ledgers.load() != 0) return true;
+  return std::ranges::any_of(
+      others_, [](const auto& other) { return other->view().page().stuck_ledgers.load() != 0; });
+}
+
+bool Ledgers::refuse(const std::string& why) {
+  process_.say(std::string(path_) + ": " + why);
+  return false;
+}
+
+bool Ledgers::settle(bool writes) {
+  for (int tries = 1;; ++tries) {
+    const Status waited = wait();
+    if (!waited.ok() && waited.code() != Code::timeout)
+      return refuse("cannot look for journals in " + directory_ + ": " + waited.describe() +
+                    ". The file is not opened, because bytes of an earlier program may be in a journal");
+    if (writes && stuck_)
+      return refuse("an agent cannot remove its journal of this file in " + directory_ +
+                    ", because the disk of the journals takes no write. The file has all bytes of the "
+                    "journal. It is not opened for writing, because a recovery could later write them over "
+                    "newer ones. Repair the disk of the journals, then open the file again");
+    if (!writes || (waited.ok() && left_ == 0)) break;
+    const Status marked = pass_over();
+    if (marked.ok()) break;
+    if (marked.code() == Code::timeout && !waited.ok()) return false;  // a line has told it
+    if (marked.code() != Code::timeout || tries == most_marks)
+      return refuse(
+          "bytes that were written before a crash are in the journal " + unmarked_ +
+          ", which cannot be marked as passed over: " +
+          (marked.code() == Code::timeout ? "another process works on it" : marked.describe()) +
+          ". The file is not opened for writing, because a recovery could later write these bytes over newer "
+          "ones. Repair the disk of the journals, then open the file again");
+    process_.pause(2);
+  }
+  if (left_ == 0) return true;
+  process_.say(std::string(path_) + ": bytes that were written before a crash are in " + directory_ +
+               " and not in the file; run millrace recover to see why" +
+               (writes ? ". It needs --force from now on, because this program may write newer bytes to the "
+                         "file"
+                       : " and to finish the file"));
+  return true;
 }
 
 }  // namespace
@@ -136,7 +231,8 @@ bool settle_ledgers(const char* path, bool writes, Process& process) {
   }
   Session* session = process.joined();
   const bool none_here = session == nullptr || !session->view().knows_any();
-  if (none_here && others->empty() && !journal::has_logs(directory)) return true;
+  Result<bool> logs = journal::has_logs(directory);
+  if (none_here && others->empty() && logs && !*logs) return true;
   const Result<FileIdentity> known = process.identify(std::string(path));
   const FileIdentity target = known ? *known : FileIdentity();
   // Flush also the bytes that earlier ranks have left: otherwise this open would get their errors. The flush
@@ -146,17 +242,9 @@ bool settle_ledgers(const char* path, bool writes, Process& process) {
   if (!known) return true;  // the file may be on another node
   // Another job's agent that ends here may leave a ledger.
   if (!settle_other_agents(process, *others, path, numbers)) return false;
-  if (!journal::has_logs(directory)) return true;
-  const Settled settled = settle(process, path, directory, target);
-  const bool safe = !writes || (settled.left == 0 && settled.status.ok()) ||
-                    pass_over(process, directory, target) || settled.status.ok();
-  if (!safe || settled.left == 0) return safe;
-  process.say(std::string(path) + ": bytes that were written before a crash are in " + directory +
-              " and not in the file; run millrace recover to see why" +
-              (writes
-                   ? ". It needs --force from now on, because this program may write newer bytes to the file"
-                   : " and to finish the file"));
-  return true;
+  logs = journal::has_logs(directory);
+  if (logs && !*logs) return true;
+  return Ledgers(process, *others, path, directory, target).settle(writes);
 }
 
 }  // namespace millrace::client

@@ -14,9 +14,13 @@ class Process;
 // for bytes of ranks that ended without a close. It recovers ledgers of dead agents. It costs a look at the
 // user's folder of logs, and one at the agent's page; it looks at the file itself only if there are logs or
 // other agents. If a ledger cannot be recovered, a line on stderr says so. If the open `writes`, recovery
-// leaves that ledger alone from then on. Agents of other jobs write their bytes of the file, too. False: such
-// an agent has bytes, does nothing, and cannot be ended, or a recovery that makes no progress may write older
-// bytes at any time. So the open has to fail.
+// leaves that ledger alone from then on. Agents of other jobs write their bytes of the file, too. False: the
+// open has to fail, and a line says why:
+//
+// - The process cannot look for ledgers.
+// - An agent of another job has bytes, does nothing, and cannot be ended.
+// - The open `writes`, and a ledger may later bring older bytes back: a recovery that makes no progress holds
+//   it, its disk does not take the mark, or its disk does not let its agent take it back.
 bool settle_ledgers(const char* path, bool writes, Process& process);
 
 }  // namespace millrace::client

@@ -4,9 +4,11 @@
 #include "client/file/ledgers.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -51,8 +53,9 @@ class Scripted final : public Process {
     now_ns_ += for_ms * ms;
     if (while_waiting) while_waiting();
   }
-  bool read_start(const Fd& journal, void* into, std::size_t size) override {
-    return io::read_start(journal, into, size);
+  Result<std::size_t> read_start(const Fd& journal, std::span<std::byte> into) override {
+    if (unreadable) return Code::io;
+    return journal::read_start(journal, into);
   }
   bool recover(const std::string&, const std::string&) override {
     return ++recoveries, recovery && recovery();
@@ -62,6 +65,7 @@ class Scripted final : public Process {
   std::function<void()> while_waiting;
   std::function<bool()> recovery;
   int recoveries = 0;
+  bool unreadable = false;               // the disk of the journals answers every read with an error
   std::optional<FileIdentity> identity;  // if set, every file has this identity
   std::unique_ptr<Session> agent;        // the session with the agent, if there is one
   std::vector<std::string> said;
@@ -69,6 +73,23 @@ class Scripted final : public Process {
  private:
   Settings settings_;
   std::uint64_t now_ns_ = second;
+};
+
+// A limit of this process, until the end of its life.
+class Limit {
+ public:
+  Limit(decltype(RLIMIT_NOFILE) what, rlim_t value) : what_(what) {
+    EXPECT_EQ(::getrlimit(what, &before_), 0);
+    const rlimit now{value, before_.rlim_max};
+    EXPECT_EQ(::setrlimit(what, &now), 0);
+  }
+  ~Limit() { EXPECT_EQ(::setrlimit(what_, &before_), 0); }
+  Limit(const Limit&) = delete;
+  Limit& operator=(const Limit&) = delete;
+
+ private:
+  const decltype(RLIMIT_NOFILE) what_;
+  rlimit before_{};
 };
 
 class Ledgers : public ::testing::Test {
@@ -206,6 +227,62 @@ TEST_F(Ledgers, WhoWritesGoesOnWithoutItForGood) {
   EXPECT_TRUE(passed_over(path));
   settle(true);
   EXPECT_EQ(process.recoveries, 1) << "nobody brings it back by itself";
+  EXPECT_EQ(process.said.size(), 1U);
+}
+
+TEST_F(Ledgers, OneThatTakesNoMarkKeepsAnOpenFromWriting) {
+  const std::string path = of_a_dead_agent();
+  process.recovery = [] { return true; };
+  ASSERT_NE(::signal(SIGXFSZ, SIG_IGN), SIG_ERR);
+  const Limit small_files(RLIMIT_FSIZE, 1);
+  settle(true);
+  EXPECT_FALSE(settled);
+  EXPECT_FALSE(passed_over(path));
+  ASSERT_EQ(process.said.size(), 1U);
+  EXPECT_NE(process.said[0].find(path + ", which cannot be marked"), std::string::npos) << process.said[0];
+  EXPECT_EQ(process.said[0].find("--force"), std::string::npos) << "there is no mark";
+  settle(false);
+  EXPECT_TRUE(settled) << "an open for reading has told its user";
+}
+
+TEST_F(Ledgers, OneThatItsAgentCannotTakeBackKeepsAnOpenFromWriting) {
+  const io::Owned living = ledger();
+  for (const bool draining : {false, true}) {
+    if (draining) drain(living);
+    run_agent([] {});
+    process.agent->view().page().stuck_ledgers.store(1);
+    settle(true);
+    EXPECT_FALSE(settled);
+    ASSERT_FALSE(process.said.empty());
+    EXPECT_NE(process.said.back().find("cannot remove its journal"), std::string::npos)
+        << process.said.back();
+    settle(false);
+    EXPECT_TRUE(settled) << "the file has all bytes";
+  }
+  EXPECT_LT(process.now_ns(), 2 * second);
+}
+
+TEST_F(Ledgers, WhoCannotLookForThemOpensNothing) {
+  const std::string path = of_a_dead_agent();
+  for (const bool writes : {false, true}) {
+    process.said.clear();
+    {
+      const Limit no_more_files(RLIMIT_NOFILE, 3);
+      settle(writes);
+    }
+    EXPECT_FALSE(settled);
+    EXPECT_EQ(process.recoveries, 0);
+    ASSERT_EQ(process.said.size(), 1U);
+    EXPECT_NE(process.said[0].find("cannot look for journals in " + root_), std::string::npos);
+    EXPECT_NE(process.said[0].find("Too many open files"), std::string::npos) << process.said[0];
+  }
+}
+
+TEST_F(Ledgers, OneThatCannotBeReadMayBeOfTheFile) {
+  const std::string path = of_a_dead_agent();
+  process.unreadable = true;
+  settle(true);
+  EXPECT_FALSE(settled);
   EXPECT_EQ(process.said.size(), 1U);
 }
 

@@ -121,7 +121,7 @@ class Opener final : public Process {
   Result<FileIdentity> identify(const std::string&) override { return Code::unsupported; }
   void look_again(const std::string&) override {}
   void pause(std::uint32_t for_ms) override { now_ns_ += for_ms * ms; }
-  bool read_start(const Fd&, void*, std::size_t) override { return false; }
+  Result<std::size_t> read_start(const Fd&, std::span<std::byte>) override { return 0; }
   bool recover(const std::string&, const std::string&) override { return false; }
   void say(const std::string& line) override { said.push_back(line); }
 

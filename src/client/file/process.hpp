@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -141,8 +142,8 @@ class Process {
   // Calls refresh().
   virtual void look_again(const std::string& path) = 0;
   virtual void pause(std::uint32_t for_ms) = 0;
-  // Reads the first `size` bytes of a journal. False: the journal has fewer.
-  virtual bool read_start(const Fd& journal, void* into, std::size_t size) = 0;
+  // journal::ReadStart.
+  virtual Result<std::size_t> read_start(const Fd& journal, std::span<std::byte> into) = 0;
   // Starts a process that recovers the journals of dead agents in a folder to the file of that path, and
   // waits for its end with a bound. False: a signal ended that process, or it could not start.
   virtual bool recover(const std::string& directory, const std::string& path) = 0;

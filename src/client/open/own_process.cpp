@@ -24,6 +24,7 @@
 #include "client/start/start.hpp"
 #include "io/posix/identity.hpp"
 #include "io/posix/owned.hpp"
+#include "journal/folder.hpp"
 #include "transport/presence.hpp"
 #include "transport/socket.hpp"
 
@@ -61,8 +62,8 @@ class OwnProcess final : public Process {
   Result<FileIdentity> mark(const Fd& file) override { return io::identify(file, true); }
   void look_again(const std::string& path) override { refresh(path); }
   void pause(std::uint32_t for_ms) override { pause_ms(for_ms); }
-  bool read_start(const Fd& journal, void* into, std::size_t size) override {
-    return io::read_start(journal, into, size);
+  Result<std::size_t> read_start(const Fd& journal, std::span<std::byte> into) override {
+    return journal::read_start(journal, into);
   }
   bool recover(const std::string& directory, const std::string& path) override {
     return run_recovery(settings_, directory, path);

@@ -47,6 +47,8 @@ class Contact {
   virtual Result<std::uint64_t> size_of(const std::string& path) = 0;
   // Prints a line for the user on stderr.
   virtual void say(const std::string& line) = 0;
+  // False: say() drops the line.
+  virtual bool speaks() const { return true; }
 };
 
 }  // namespace millrace::client

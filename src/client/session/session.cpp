@@ -3,10 +3,11 @@
 #include "client/session/session.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <optional>
 
 #include "client/session/session_window.hpp"
 #include "client/session/trace.hpp"
+#include "transport/line.hpp"
 
 namespace millrace::client {
 
@@ -18,15 +19,17 @@ constexpr std::uint64_t notes_wake_bytes = 2 * MiB;
 
 // One rank of the node prints the line about a file system that does not answer.
 void tell_stall(Contact& contact, transport::Stall& stall, std::uint64_t silent_ms, std::uint64_t bound_ms) {
-  const std::uint32_t number = stall.number.load(std::memory_order_seq_cst);
-  if (number % 2 != 0 || stall.told.exchange(number) == number) return;
-  char where[sizeof stall.where];
-  std::memcpy(where, stall.where, sizeof where);
-  if (stall.number.load(std::memory_order_seq_cst) != number) return;
-  where[sizeof where - 1] = 0;
-  contact.say(std::string(where) + " has not answered for " + std::to_string(silent_ms / 1000) +
+  const std::optional<std::string> where = transport::take_line(stall.where);
+  if (!where) return;
+  contact.say(*where + " has not answered for " + std::to_string(silent_ms / 1000) +
               " s. Calls wait for it, and fail after " + std::to_string(bound_ms / 1000) +
               " s (--storage-timeout). No byte is lost so far: check the file system");
+}
+
+// A rank of another job leaves the line to the agent's own ranks.
+void tell_line(Contact& contact, transport::AgentPage& page) {
+  if (!contact.speaks()) return;
+  if (const std::optional<std::string> line = transport::take_line(page.said)) contact.say(*line);
 }
 
 }  // namespace
@@ -203,6 +206,7 @@ Status Session::request(Kind kind, std::uint32_t file, Extent extent, Tally& tal
   const Status status = wait_for_answer(*id, file);
   lock.lock();
   tally.counters.wait_ns += now_ns() - begin_ns;
+  tell_line(*parts_.contact, view_.page());
   // A slot whose answer did not come stays taken: the answer may still come.
   if (answered(*id)) numbers_.give_back(*id);
   return status;
@@ -323,6 +327,7 @@ void Session::note(std::uint32_t file, Extent extent) {
 
 void Session::leave() {
   const std::lock_guard lock(mutex_);
+  if (!lost()) tell_line(*parts_.contact, view_.page());
   lost_.store(true);
   parts_.contact->hang_up();
 }

@@ -19,6 +19,7 @@
 #include "client/session/testing/null_agent.hpp"
 #include "client/session/testing/silent_contact.hpp"
 #include "journal/test_journal.hpp"
+#include "transport/line.hpp"
 #include "transport/memory.hpp"
 
 namespace millrace::client {
@@ -166,8 +167,8 @@ TEST(Session, AStallOfTheStorageIsWaitedForAndASilentLoopIsNot) {
     auto contact = std::make_unique<SlowContact>(*page);
     SlowContact& slow = *contact;
     slow.turns = turns;
-    std::strcpy(page->stall.where, "/data/file: the file system (nfs4 server:/data)");
-    page->stall.number.store(2);
+    transport::write_line(page->stall.where, "/data/file: the file system (nfs4 server:/data)");
+    transport::write_line(page->said, "another line");
     page->stall.silent_ms.store(1000);
     SessionParts parts{*transport::Producer::create(64 * KiB), std::move(mapping), std::move(contact), 1000,
                        true};
@@ -177,7 +178,8 @@ TEST(Session, AStallOfTheStorageIsWaitedForAndASilentLoopIsNot) {
     const std::uint64_t begin_ns = slow.now_ns();
     EXPECT_EQ(session.request(transport::Kind::sync, 0, everything, tally).code(), Code::timeout);
     EXPECT_EQ((slow.now_ns() - begin_ns) / 1'000'000, turns ? 5000u : 1000u);
-    ASSERT_EQ(slow.said.size(), turns ? 1u : 0u);
+    ASSERT_EQ(slow.said.size(), turns ? 2u : 1u);
+    EXPECT_EQ(slow.said.back(), "another line");
     const std::string line = turns ? slow.said[0] : "";
     EXPECT_EQ(line.starts_with("/data/file: the file system (nfs4 server:/data) has not answered"), turns);
   }

@@ -186,6 +186,7 @@ class SilentContact final : public SocketContact {
  public:
   using SocketContact::SocketContact;
   void say(const std::string&) override {}
+  bool speaks() const override { return false; }
   void clear_away() override {}
 };
 

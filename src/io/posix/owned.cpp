@@ -107,6 +107,11 @@ std::vector<std::string> other_folders(const std::string& directory, const std::
   return found;
 }
 
+bool is_foreign_folder(const std::string& directory) {
+  struct stat about {};
+  return ::lstat(owned_folder(directory).c_str(), &about) == 0 && about.st_uid != ::geteuid();
+}
+
 std::string describe_unusable(const std::string& directory, Status refused) {
   const std::string folder = owned_folder(directory);
   if (refused.code() == Code::unsupported && refused.error() != 0)
@@ -117,8 +122,7 @@ std::string describe_unusable(const std::string& directory, Status refused) {
            "a disk of this node";
   if (refused.code() != Code::access) return folder + ": " + refused.describe();
   struct stat about {};
-  const bool there = ::lstat(folder.c_str(), &about) == 0;
-  const bool foreign = there && about.st_uid != ::geteuid();
+  const bool foreign = is_foreign_folder(directory) && ::lstat(folder.c_str(), &about) == 0;
   return folder +
          (foreign ? ": user " + std::to_string(about.st_uid) + " made this folder under your name"
                   : ": this folder is not the user's own, or other users can write to it") +
@@ -138,9 +142,11 @@ Result<Fd> lock_folder(const std::string& directory) {
   return Code::not_found;
 }
 
-bool is_folder_locked(const std::string& directory) {
+Result<bool> is_folder_locked(const std::string& directory) {
   const Fd opened(::open(owned_folder(directory).c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  return opened.valid() && is_locked(opened);
+  if (opened.valid()) return is_locked(opened);
+  if (errno == ENOENT) return false;
+  return Status::from_errno(errno);
 }
 
 Status make_own_folder(const std::string& folder) {
@@ -186,10 +192,13 @@ Result<std::vector<std::string>> list_folder(const std::string& folder, const st
   if (!listing)
     return errno == ENOENT ? Result(found) : Result<std::vector<std::string>>(Status::from_errno(errno));
   if (Status own = check_folder(folder); !own.ok()) return own;
+  errno = 0;  // the end of the folder does not change it
   while (const dirent* entry = ::readdir(listing.get())) {
     const std::string name = entry->d_name;
     if (name.ends_with(suffix)) found.push_back(std::string(folder).append("/").append(name));
+    errno = 0;
   }
+  if (errno != 0) return Status::from_errno(errno);
   std::ranges::sort(found);
   return found;
 }
@@ -222,8 +231,17 @@ Status write_durably(const Fd& file, std::uint64_t offset, std::span<const std::
   return ::fsync(file.get()) == 0 ? Status() : Status::from_errno(errno);
 }
 
+Result<std::size_t> read_start(const Fd& file, std::span<std::byte> into) {
+  for (;;) {
+    const ssize_t got = ::pread(file.get(), into.data(), into.size(), 0);
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR) return Status::from_errno(errno);
+  }
+}
+
 bool read_start(const Fd& file, void* into, std::size_t size) {
-  return ::pread(file.get(), into, size, 0) == static_cast<ssize_t>(size);
+  const Result<std::size_t> got = read_start(file, {static_cast<std::byte*>(into), size});
+  return got && *got == size;
 }
 
 Status sync_name(const std::string& path) {

@@ -29,14 +29,17 @@ std::string owned_folder(const std::string& directory);
 // The user's folders of other machines' names in the directory that have files whose names end in `suffix`.
 std::vector<std::string> other_folders(const std::string& directory, const std::string& suffix);
 
+// True if another user has made a folder with that name. No process of this user uses it.
+bool is_foreign_folder(const std::string& directory);
+
 // The reason why lock_folder(), create_owned() or list_owned() answered `refused`, and what the user can do.
 std::string describe_unusable(const std::string& directory, Status refused);
 
 // Takes the folder's lock, which one recovery at a time holds. Code::not_found: there is no folder.
 // Code::timeout and Code::unsupported as for try_lock().
 Result<Fd> lock_folder(const std::string& directory);
-// True if another process holds the folder's lock.
-bool is_folder_locked(const std::string& directory);
+// True if another process holds the folder's lock. An error: nobody knows.
+Result<bool> is_folder_locked(const std::string& directory);
 
 // Makes a new, empty, locked file with mode 0600, for reading and writing. Its name ends in `suffix`.
 // Code::access if the folder exists and is not the user's own. Code::unsupported, and no file, if the file
@@ -60,7 +63,9 @@ Result<Fd> open_owned(const std::string& path);
 Status write_at(const Fd& file, std::uint64_t offset, std::span<const std::byte> bytes);
 // The same, and syncs the file.
 Status write_durably(const Fd& file, std::uint64_t offset, std::span<const std::byte> bytes);
-// Reads the first `size` bytes. False if there are fewer.
+// Reads the first bytes. Returns their number, which is smaller if the file is shorter.
+Result<std::size_t> read_start(const Fd& file, std::span<std::byte> into);
+// False: the file has fewer bytes, or cannot be read.
 bool read_start(const Fd& file, void* into, std::size_t size);
 
 // Syncs the name of a file and the name of its folder, so that both outlive a crash of the node. The path is

@@ -52,7 +52,7 @@ TEST_F(OwnedFiles, AFileCountsAsThatOfALivingProcessIfTheFileSystemDoesNotTell) 
   const Fd again = *open_owned(made.path);
   EXPECT_EQ(try_lock(again).code(), Code::timeout);
   where(SYS_flock, ENOLCK, [&] {
-    return is_locked(again) && is_folder_locked(root) && try_lock(again).code() == Code::unsupported &&
+    return is_locked(again) && *is_folder_locked(root) && try_lock(again).code() == Code::unsupported &&
            lock_folder(root).status().code() == Code::unsupported;
   });
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <random>
@@ -104,7 +105,10 @@ class Rig {
     now_ns += ns;
     core.advance(now_ns);
     for (const Reply& reply : core.take_replies()) replies[{reply.sender, reply.request}] = reply.status;
-    for (std::string& report : core.take_reports()) reports.push_back(std::move(report));
+    Core::News news = core.take_news();
+    std::ranges::move(news.reports, std::back_inserter(reports));
+    std::ranges::move(news.messages, std::back_inserter(messages));
+    stuck_ledgers = news.stuck_ledgers;
   }
   // False if the request is not answered within `steps` steps.
   bool await(SenderId sender, std::uint32_t request, std::uint64_t step_ns = 1'000'000, int steps = 20000) {
@@ -146,6 +150,8 @@ class Rig {
   std::vector<std::byte> oracle;
   std::map<std::pair<SenderId, std::uint32_t>, Status> replies;
   std::vector<std::string> reports;
+  std::vector<std::string> messages;
+  bool stuck_ledgers = false;
 };
 
 inline constexpr std::uint64_t ms = 1'000'000;

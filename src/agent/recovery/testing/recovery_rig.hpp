@@ -128,7 +128,9 @@ class Recovery : public testing::Test {
     bytes[at] ^= std::byte{1};
     return bytes;
   }
-  void pass_over(const std::string& name) const { journal::pass_over(*journal::look_at(place(name))); }
+  void pass_over(const std::string& name) const {
+    EXPECT_TRUE(journal::pass_over(*journal::look_at(place(name))).ok());
+  }
   bool passed_over(const std::string& name) const {
     return journal::look_at(place(name))->start.sector.passed_over != 0;
   }

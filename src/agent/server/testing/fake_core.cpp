@@ -186,15 +186,15 @@ std::vector<Reply> Core::take_replies() {
 }
 void Core::follow(bool, bool) {}
 std::vector<Span> Core::take_spans() { return {}; }
-std::vector<std::string> Core::take_messages() { return {}; }
 bool Core::keeps(FileSlot) const { return false; }
+bool Core::end() { return true; }
 Core::Look Core::look(FileSlot file) const {
   if (file >= impl_->targets.size()) return {};
   return {.identity = {.device = impl_->targets[file].device, .inode = impl_->targets[file].inode}};
 }
 std::uint64_t Core::ledger_mark(FileSlot) const { return 0; }
 bool Core::kept(FileSlot, std::uint64_t) const { return true; }
-std::vector<std::string> Core::take_reports() { return std::exchange(impl_->reports, {}); }
+Core::News Core::take_news() { return {.messages = {}, .reports = std::exchange(impl_->reports, {})}; }
 Status Core::error(FileSlot file) const { return impl_->targets[file].error; }
 bool Core::dirty(FileSlot file) const { return !impl_->targets[file].held.empty(); }
 bool Core::idle() const {

@@ -28,7 +28,7 @@ class NullProcess final : public Process {
   Result<FileIdentity> identify(const std::string&) override { return Code::unsupported; }
   void look_again(const std::string&) override {}
   void pause(std::uint32_t) override {}
-  bool read_start(const Fd&, void*, std::size_t) override { return false; }
+  Result<std::size_t> read_start(const Fd&, std::span<std::byte>) override { return 0; }
   bool recover(const std::string&, const std::string&) override { return false; }
   void say(const std::string&) override {}
 
