@@ -247,20 +247,55 @@ def test_a_job_without_descriptors_does_not_write_beside_an_agent(new_job, tmp_p
     assert drain(first, "1s").returncode == 0
 
 
-@pytest.mark.parametrize("mpi", ["mpich", "ompi"])
-def test_an_agent_without_descriptors_writes_its_bytes_and_lives(new_job, tmp_path, mpi):
+def leave_free(process: int, free: int) -> None:
+    """The process keeps that many free descriptors."""
+    used = {int(entry.name) for entry in Path(f"/proc/{process}/fd").iterdir()}
+    limit = 0
+    while limit <= max(used) or limit - len(used) < free:
+        limit += 1
+    unused = limit - len(used)
+    assert unused == free, f"descriptors {used}"
+    subprocess.run(["prlimit", f"--pid={process}", f"--nofile={limit}:{limit}"], check=True)
+
+
+@pytest.mark.parametrize("strategy", ["sort", "journal"])
+@pytest.mark.parametrize("free", [0, 1])
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_an_agent_without_descriptors_writes_its_bytes_and_lives(new_job, tmp_path, ranks, free, strategy):
     path = tmp_path / "data"
-    first = new_job(mpi)
+    first = new_job("mpich")
     words = [path, f"piece={PIECE}", f"pieces={PIECES}", f"stop={PIECES - 1}", "add=1"]
-    first.victim(*words, strategy="sort", write_within="1h")
+    first.victim(*words, strategy=strategy, write_within="1h")
     first.at_stop()
     agent = first.agent()
-    limit = max(int(entry.name) for entry in Path(f"/proc/{agent}/fd").iterdir()) + 1
-    subprocess.run(["prlimit", f"--pid={agent}", f"--nofile={limit}:{limit}"], check=True)
-    second = next_job(new_job, mpi, first, path, timeout="2s", stats="")
+    leave_free(agent, free)
+    second = next_job(new_job, "mpich", first, path, ranks=ranks, timeout="2s", stats="")
     ends(second)
     assert second.errors() == {} and second.err == "", second.out
-    assert path.read_bytes() == pattern(0, BYTES)
+    written = ranks * PIECE * PIECES  # before its last piece, a rank of the first job waits
+    assert path.read_bytes() == pattern(0, written) + older(pattern(written, max(0, BYTES - 2 * PIECE - written)))
     assert state(agent) == "S"
+    first.go()
+    assert first.wait(BOUND_S) == 0 and first.errors() == {}, first.out
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "ompi"])
+@pytest.mark.parametrize("free", range(5))
+def test_ranks_whose_agent_has_no_descriptors_leave_the_file_to_the_library(new_job, tmp_path, mpi, free):
+    """They belong to the same job, and come later."""
+    first = new_job(mpi)
+    first.victim(tmp_path / "first", f"piece={PIECE}", f"pieces={PIECES}", "stop=1", strategy="sort")
+    first.at_stop()
+    leave_free(first.agent(), free)
+    path = tmp_path / "data"
+    second = new_job(mpi)
+    second.key = first.key
+    second.victim(path, f"piece={PIECE}", f"pieces={PIECES}", strategy="sort", timeout="60s")
+    assert second.wait(BOUND_S / 3) == 0, second.err
+    assert second.errors() == {}, second.out
+    assert path.read_bytes() == pattern(0, BYTES)
+    served = first.stats.exists() and str(path) in first.stats.read_text()
+    assert served or second.err, "nobody says why"
+    assert free > 1 or "the job's agent has no file descriptor" in second.err, second.err
     first.go()
     assert first.wait(BOUND_S) == 0 and first.errors() == {}, first.out

@@ -253,7 +253,7 @@ void Core::set_bounds(const Bounds& bounds) {
 }
 
 void Core::write_out() {
-  impl_->files.each_lane([](OpenFile& file, Lane& lane) { file.write_out(lane); });
+  impl_->files.each_lane([](OpenFile&, Lane& lane) { lane.pipeline->depart(everything); });
 }
 
 std::uint64_t Core::look_every_ns() const {

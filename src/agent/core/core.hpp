@@ -168,7 +168,7 @@ class Core {
   void set_bounds(const Bounds& bounds);
   // The longest time between two looks at a ring that keeps this bound; UINT64_MAX: no file is open.
   std::uint64_t look_every_ns() const;
-  // All records depart now, except those that a ledger keeps, because the process may be killed soon.
+  // All records depart now, also those that a ledger keeps.
   void write_out();
 
   std::vector<Reply> take_replies();

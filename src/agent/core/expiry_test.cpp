@@ -110,6 +110,9 @@ TEST_F(Core, a_ledger_keeps_what_the_bound_is_over_for) {
   for (int i = 0; i < 1000; ++i) rig->step(10 * ms);
   EXPECT_TRUE(rig->core.kept(slot, mark));
   EXPECT_EQ(rig->storage.contents(0).size(), 0U) << "strategy journal sorts until somebody asks";
+  rig->core.write_out();
+  for (int i = 0; i < 100; ++i) rig->step(10 * ms);
+  EXPECT_FALSE(rig->core.dirty(slot)) << "a process may wait that cannot ask";
   rig->core.close(0, slot, 1, counters(1));
   EXPECT_LT(steps_until(0, 1), 100);
   settle();

@@ -14,6 +14,7 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::size_t max_ranks = 4096;
+constexpr std::size_t max_refused = 64;  // processes that wait to hear that there are too many
 constexpr std::uint64_t second_ns = 1'000'000'000;
 constexpr std::uint32_t greet_within_s = 10;  // after a process has connected
 
@@ -51,16 +52,25 @@ std::uint64_t Reception::drop_silent(std::uint64_t now_ns) {
 void Reception::receive(SenderId rank) {
   Connection* const connection = rounds_.find(rank);
   if (connection != nullptr) receive(*connection);
+  take_spare();
+}
+
+void Reception::take_spare() {
+  if (spare_.valid()) return;
+  spare_ = spare_descriptor();
+  if (spare_.valid()) door_.knows_one();
 }
 
 Result<Fd> Reception::accept() {
-  if (!spare_.valid()) spare_ = spare_descriptor();
+  take_spare();
   Result<Fd> socket = transport::accept_from(listener_.get());
-  if (socket.status().code() != Code::no_memory) return socket;
-  rounds_.refuse();
-  if (!spare_.valid()) return socket;
-  spare_.reset();
-  return transport::accept_from(listener_.get());
+  if (socket.status().code() == Code::no_memory && spare_.valid()) {
+    spare_.reset();
+    socket = transport::accept_from(listener_.get());
+    if (!socket) take_spare();  // nobody was there
+  }
+  if (socket.status().code() == Code::no_memory) rounds_.refuse();
+  return socket;
 }
 
 void Reception::accept_all() {
@@ -69,15 +79,15 @@ void Reception::accept_all() {
   while (door_.open(now_ns)) {
     Result<Fd> socket = accept();
     const int error = socket.status().error();
-    if (!socket && error != EAGAIN && error != ECONNABORTED)
-      door_.shut(now_ns);  // no descriptor: tries again in the next window
+    // No descriptor is left: the next process comes in when the spare one is back, or in the next window.
+    if (!spare_.valid() || (!socket && error != EAGAIN && error != ECONNABORTED)) door_.shut(now_ns);
     if (!socket) break;
     if (!transport::same_user(socket->get())) {
       door_.let_in();
       if (++refused_ <= most_lines) log_("refused a process of another user");
       continue;
     }
-    if (rounds_.ranks() >= max_ranks) {
+    if (rounds_.ranks() >= max_ranks + max_refused) {
       rounds_.refuse();
       continue;
     }
@@ -128,11 +138,12 @@ bool Reception::greet(Connection& connection, const void* data, std::size_t size
     return false;
   }
   // The kernel drops a descriptor for which the agent has no room.
-  Result<transport::Consumer> ring = memory.valid()
-                                         ? transport::Consumer::attach(std::move(memory), hello.ring_bytes)
-                                         : Result<transport::Consumer>(Code::no_memory);
+  const bool room = memory.valid() && rounds_.ranks() <= max_ranks;
+  Result<transport::Consumer> ring = room ? transport::Consumer::attach(std::move(memory), hello.ring_bytes)
+                                          : Result<transport::Consumer>(Code::no_memory);
   if (!ring) {
-    welcome.status = ring.status();
+    welcome.status = ring.status().code();  // an errno is of the process that reads it
+    if (ring.status().code() == Code::no_memory) rounds_.refuse();
     (void)transport::send(connection.socket(), welcome);
     return false;
   }

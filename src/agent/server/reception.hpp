@@ -35,7 +35,7 @@ class Reception {
   // Watches the listener only while the door is open. While it is shut, the listener may stay readable and
   // must not wake the agent.
   void watch_door();
-  // If no descriptor is free, a process is let in by the spare one, and hears that it is refused.
+  // If no descriptor is free, a process is let in by the spare one. It greets, and hears that it is refused.
   void accept_all();
   // The rank's socket is readable.
   void receive(SenderId rank);
@@ -50,6 +50,7 @@ class Reception {
   bool served() const { return served_; }
 
  private:
+  void take_spare();
   Result<Fd> accept();
   void receive(Connection& connection);
   bool greet(Connection& connection, const void* data, std::size_t size, Fd memory);

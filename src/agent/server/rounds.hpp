@@ -50,7 +50,7 @@ class Rounds {
   // Drops a connection that has not greeted before more than `calls` calls. True if there was one without a
   // greeting.
   bool drop_silent(std::uint32_t calls);
-  // The next pass ends with Core::write_out(), because the process may be killed soon.
+  // The next pass ends with Core::write_out().
   void write_out() { write_out_ = WriteOut::in_next_pass; }
   // A process cannot be let in, and so cannot ask for the bytes of a file. It sees that the agent lives, and
   // that the bytes get into the file.

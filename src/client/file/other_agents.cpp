@@ -52,7 +52,11 @@ Result<std::unique_ptr<Session>> ask(Process& process, const FileNumbers& file, 
     const Status refused = session.status();
     if (session || (refused.code() == Code::no_memory && refused.error() != 0)) return session;
     if (!other.lives()) return Code::lost_agent;
-    if (std::exchange(seen, progress.load()) != progress.load()) since_ns = process.now_ns();
+    const bool turned = std::exchange(seen, progress.load()) != progress.load();
+    // The agent writes out what it has if it lets nobody in. A ledger may keep the records until the file is
+    // on its disk.
+    if ((turned || refused.code() == Code::no_memory) && !other.view().dirty(file)) return Code::not_found;
+    if (turned) since_ns = process.now_ns();
     if (process.now_ns() - since_ns > bound_ns) return Code::timeout;
     process.pause(10);
   }

@@ -173,6 +173,18 @@ TEST_F(OneWriter, AnAgentThatRefusesIsWaitedForUntilItHasWrittenItsBytes) {
   EXPECT_EQ(other->ended, 0);
 }
 
+TEST_F(OneWriter, AnAgentThatLetsNobodyInAndHasWrittenItsBytesMayKeepThemInAJournal) {
+  put_file(other->page(), number, 1);
+  for (const Code refusal : {Code::no_memory, Code::timeout}) {
+    other->refusal = refusal;
+    other->when_asked = [this] { other->page().progress.fetch_add(1); };
+    EXPECT_TRUE(settle());
+    EXPECT_EQ(other->ended, 0);
+    EXPECT_TRUE(process.said.empty());
+  }
+  EXPECT_EQ(other->asked, 2);
+}
+
 TEST_F(OneWriter, AProcessThatCannotAskDoesNotOpenTheFileAndEndsNobody) {
   other->refusal = Status::from_errno(EMFILE);
   EXPECT_FALSE(settle());

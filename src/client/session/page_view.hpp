@@ -42,6 +42,10 @@ class PageView {
     seen = openings;
     return false;
   }
+  // True if an agent has bytes that this node's ranks have written, and the file lacks them.
+  bool dirty(const transport::FileNumbers& numbers) const {
+    return any([&](std::uint32_t file) { return numbers.are_of(state(file)) && dirty(file); });
+  }
   // True if the file may lack bytes that this node's ranks have written.
   bool keeps(const transport::FileNumbers& numbers) const {
     return any([&](std::uint32_t file) { return numbers.are_of(state(file)) && keeps(file); });

@@ -222,7 +222,14 @@ Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, cons
   if (!received || received->size == 0) return Code::lost_agent;
   if (received->size != sizeof welcome || welcome.version != transport::protocol_version)
     return Code::unsupported;
+  if (welcome.status.code() == Code::no_memory)
+    why =
+        "the job's agent has no file descriptor or no memory for another process: raise the hard limit of "
+        "open "
+        "files (ulimit -Hn)";
   if (!welcome.status.ok()) return welcome.status;
+  // The kernel drops a descriptor for which this process has no room.
+  if (!received->descriptors[transport::max_descriptors - 1].valid()) return Status::from_errno(EMFILE);
   Fd& page = received->descriptors[0];
   if (!transport::is_page(page)) return Code::unsupported;
   Result<transport::Mapping> mapping = transport::map(page.get(), sizeof(transport::AgentPage));
