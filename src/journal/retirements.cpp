@@ -10,8 +10,12 @@ namespace millrace::journal {
 
 void Retirements::add(Retired log) {
   const std::uint32_t number = next_++;
-  Log made{std::make_shared<const Fd>(std::move(log.file)), std::move(log.path), std::move(log.target),
-           log.durably, log.ledger};
+  Log made{std::make_shared<const Fd>(std::move(log.file)),
+           std::move(log.path),
+           std::move(log.target),
+           log.identity,
+           log.durably,
+           log.ledger};
   start(number, logs_.emplace(number, std::move(made)).first->second);
 }
 
@@ -32,19 +36,22 @@ void Retirements::advance(std::uint64_t now_ns) {
   if (now_ns < next_deadline_ns()) return;
   tried_ns_ = now_ns;
   for (auto& [number, log] : logs_) {
-    if (!log.in_flight && !log.last) start(number, log);
+    if (log.in_flight) continue;
+    log.last = false;  // the process has not ended after all
+    start(number, log);
   }
 }
 
 std::uint64_t Retirements::next_deadline_ns() const {
-  const bool any =
-      std::ranges::any_of(logs_, [](const auto& one) { return !one.second.in_flight && !one.second.last; });
+  const bool any = std::ranges::any_of(logs_, [](const auto& one) { return !one.second.in_flight; });
   return any ? tried_ns_ + retry_ns : UINT64_MAX;
 }
 
 bool Retirements::end() {
   for (auto& [number, log] : logs_) {
-    if (!log.in_flight && !std::exchange(log.last, true)) start(number, log);
+    if (log.in_flight || std::exchange(log.last, true)) continue;
+    tried_ns_ = now_ns_;
+    start(number, log);
   }
   return quiet();
 }
@@ -88,8 +95,12 @@ Status Retirements::refused(std::uint32_t ledger) const {
   return {};
 }
 
-bool Retirements::any_refused() const {
-  return std::ranges::any_of(logs_, [](const auto& one) { return !one.second.refused.ok(); });
+std::vector<FileIdentity> Retirements::refused() const {
+  std::vector<FileIdentity> files;
+  for (const auto& [number, log] : logs_) {
+    if (!log.refused.ok()) files.push_back(log.identity);
+  }
+  return files;
 }
 
 }  // namespace millrace::journal

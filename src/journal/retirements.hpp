@@ -19,7 +19,8 @@ namespace millrace::journal {
 struct Retired {
   Fd file;  // has the log's lock
   std::string path;
-  std::string target = {};   // the file that has the records
+  std::string target = {};  // the file that has the records
+  FileIdentity identity = {};
   bool durably = false;      // as for retire()
   std::uint32_t ledger = 0;  // the number of the log's user
 };
@@ -51,7 +52,8 @@ class Retirements {
   bool busy_for(std::uint32_t ledger) const;
   // The error of a refused log of this user; ok if there is none.
   Status refused(std::uint32_t ledger) const;
-  bool any_refused() const;
+  // The files of refused logs.
+  std::vector<FileIdentity> refused() const;
   // Lines for the user.
   std::vector<std::string> take_messages() { return std::exchange(messages_, {}); }
 
@@ -59,10 +61,11 @@ class Retirements {
   struct Log {
     std::shared_ptr<const Fd> file;
     std::string path, target;
+    FileIdentity identity;
     bool durably;
     std::uint32_t ledger;
     bool in_flight = false;
-    bool last = false;    // no try follows
+    bool last = false;    // the process ends after this try
     Status refused = {};  // by the last try
   };
   void start(std::uint32_t number, Log& log);

@@ -44,7 +44,7 @@ class Retiring : public ::testing::Test {
     fs::rename(path, path + "-aside");
     fs::create_directory(path);
     let_write(false);
-    retirements.add({std::move(made.file), path, "/data", true, user});
+    retirements.add({std::move(made.file), path, "/data", {}, true, user});
     run();
   }
   void let_write(bool may) const {
@@ -75,7 +75,7 @@ class Retiring : public ::testing::Test {
 
 TEST_F(Retiring, ALogGoesWithItsLock) {
   io::Owned made = *io::create_owned(root, suffix);
-  retirements.add({std::move(made.file), made.path, "/data", true, user});
+  retirements.add({std::move(made.file), made.path, "/data", {}, true, user});
   EXPECT_TRUE(retirements.busy_for(user));
   run();
   EXPECT_TRUE(retirements.quiet());
@@ -97,9 +97,9 @@ TEST_F(Retiring, ALogThatTheDiskDoesNotTakeBackCountsAsLivingUntilItDoes) {
   EXPECT_TRUE(retirements.take_messages().empty()) << "one line is enough";
   let_write(true);
   run(second / 2);
-  EXPECT_TRUE(retirements.any_refused()) << "not yet";
+  EXPECT_FALSE(retirements.refused().empty()) << "not yet";
   run(second / 2);
-  EXPECT_FALSE(retirements.any_refused());
+  EXPECT_TRUE(retirements.refused().empty());
   EXPECT_FALSE(is_living());
   EXPECT_EQ(look_at(path + "-aside")->start.sector.state, State::done);
 }

@@ -78,6 +78,7 @@ inline constexpr std::uint32_t routed_everywhere = 1;
 inline constexpr std::uint32_t routed_stand_in = 2;
 
 inline constexpr std::uint32_t ending_no_memory = 1;
+inline constexpr std::uint64_t any_file = 1;
 // A line of the agent, for one rank to print on stderr (line.hpp). The agent makes `number` odd, changes the
 // text, and makes the number even again. 0: there was none. The rank that sets `told` to the number prints
 // the line.
@@ -99,13 +100,14 @@ struct Shown {
   std::int32_t process;
   std::uint64_t number;    // of this agent, at random
   std::uint64_t journals;  // the number of their directory
-  char name[64];           // of the agent's socket
+  std::uint64_t spaces;  // the number of the agent's namespaces of processes and of the network; 0: not known
+  char name[64];         // of the agent's socket
 };
-static_assert(sizeof(Shown) == 96);
+static_assert(sizeof(Shown) == 104);
 
 // The agent's page, mapped by every client and by other jobs of the user (presence.hpp).
 struct AgentPage {
-  Shown shown;            // fixed before others see the page
+  Shown shown;                            // fixed before others see the page
   alignas(64) std::uint32_t stamp_clock;  // StampClock; fixed before the first rank comes
   // 1: the agent sleeps. The rank that sets it to 0 also writes the eventfd.
   alignas(64) std::atomic<std::uint32_t> sleeping;
@@ -117,8 +119,9 @@ struct AgentPage {
   alignas(64) std::atomic<std::uint64_t> openings;  // grows whenever a file gets its number
   std::atomic<std::uint32_t> slots;                 // files[slots...] were never used
   std::atomic<std::uint32_t> ending;  // why the agent has ended by itself, with bytes; 0: no reason
-  // Not 0: the disk of the journals refuses to take a ledger back that nobody needs any more.
-  std::atomic<std::uint32_t> stuck_ledgers;
+  // FileNumbers::number of files whose ledgers the disk of the journals does not take back, though nobody
+  // needs them any more. 0: no file. If there are more files, the last one is `any_file`.
+  std::atomic<std::uint64_t> stuck[16];
   alignas(64) Line said;  // what no answer to a rank can tell
   alignas(64) Stall stall;
   alignas(64) FileState files[max_files];

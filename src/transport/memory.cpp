@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -21,7 +22,13 @@ Mapping::~Mapping() {
   if (data_ != nullptr) ::munmap(data_, size_);
 }
 
+bool may_have_files_of(std::uint64_t size) {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+}
+
 Result<Fd> make_memory(const char* name, std::uint64_t size) {
+  if (!may_have_files_of(size)) return Status::from_errno(EFBIG);
   Fd memory(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memory.valid()) return Status::from_errno(errno);
   if (::ftruncate(memory.get(), static_cast<off_t>(size)) != 0) return Status::from_errno(errno);

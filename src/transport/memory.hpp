@@ -43,6 +43,9 @@ class Mapping {
 // fault.
 Result<Fd> make_memory(const char* name, std::uint64_t size);
 
+// False: a file of this size would end the process by SIGXFSZ (RLIMIT_FSIZE, which counts for memory too).
+bool may_have_files_of(std::uint64_t size);
+
 // True if `memory` is a descriptor of such memory, with exactly this size.
 bool is_sealed_memory(int memory, std::uint64_t size);
 

@@ -39,6 +39,14 @@ std::uint64_t number_of(const std::string& directory) {
   return checksum(normal.data(), normal.size());
 }
 
+// Numbers of processes and names of sockets mean the same in processes with the same number. 0: not known.
+std::uint64_t own_spaces() {
+  struct stat spaces[2] = {};
+  if (::stat("/proc/self/ns/pid", &spaces[0]) != 0 || ::stat("/proc/self/ns/net", &spaces[1]) != 0) return 0;
+  const std::uint64_t numbers[] = {spaces[0].st_ino, spaces[1].st_ino};
+  return checksum(numbers, sizeof numbers);
+}
+
 // The process that listens at that name, as this process's namespace numbers it; -1: none.
 int listener_of(const std::string& name) {
   const Result<Fd> socket = connect_to(name, connect_bound_ms);
@@ -52,12 +60,15 @@ int listener_of(const std::string& name) {
 Result<Fd> make_file(const std::string& in) {
   Fd file(::open(in.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!file.valid()) return Status::from_errno(errno);
+  if (!may_have_files_of(sizeof(AgentPage))) return Status::from_errno(EFBIG);
   const int failed = ::posix_fallocate(file.get(), 0, sizeof(AgentPage));
   return failed != 0 ? Result<Fd>(Status::from_errno(failed)) : Result<Fd>(std::move(file));
 }
 
 bool bury_at(const std::string& path, const Fd& file) {
-  return io::take_lock(file) && io::remove_owned(path).ok();
+  if (!io::take_lock(file)) return false;
+  const Status removed = io::remove_owned(path);
+  return removed.ok() || removed.code() == Code::read_only;
 }
 
 }  // namespace
@@ -70,6 +81,7 @@ Result<Presence> Presence::create(const std::string& name, const std::string& di
   shown.version = protocol_version;
   shown.process = ::getpid();
   shown.journals = number_of(directory);
+  shown.spaces = own_spaces();
   std::memcpy(shown.name, name.data(), name.size());
   if (::getrandom(&shown.number, sizeof shown.number, 0) != sizeof shown.number)
     return Status::from_errno(errno);
@@ -141,8 +153,8 @@ bool Neighbour::has_journals_in(const std::string& directory) const {
 
 bool Neighbour::end(std::uint64_t bound_ms) const {
   const std::uint64_t until_ns = now_ns() + bound_ms * 1'000'000;
-  // In another namespace of processes, the number may be that of any process.
-  const bool known = listener_of(name()) == process();
+  const std::uint64_t spaces = page().shown.spaces;
+  const bool known = spaces != 0 && spaces == own_spaces() && listener_of(name()) == process();
   const Fd victim(known ? static_cast<int>(::syscall(SYS_pidfd_open, process(), 0)) : -1);
   if (victim.valid() && lives()) (void)::syscall(SYS_pidfd_send_signal, victim.get(), SIGKILL, nullptr, 0);
   // The kernel closes the files of a process one by one. Another process may have sent the signal.

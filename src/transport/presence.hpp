@@ -62,7 +62,8 @@ class Neighbour {
   // Ends the process, and waits until it has gone. False: the agent does not end within the bound, or this
   // process cannot tell which process it is.
   bool end(std::uint64_t bound_ms) const;
-  // Removes the page of an agent that has gone. True if this call has removed it, and no other process.
+  // Removes the page of an agent that has gone. True if this call has removed it, and no other process, or if
+  // this process sees a /dev/shm that is read-only.
   bool bury() const;
 
  private:

@@ -118,7 +118,8 @@ def remount_read_only(place: Path) -> None:
 
 def turn_read_only(place: Path) -> None:
     """As a kernel does that finds an error on the disk: what is open for writing can write no more."""
-    (device,) = (words[0] for words in map(str.split, Path("/proc/self/mounts").open()) if words[1] == str(place))
+    mounts = map(str.split, Path("/proc/self/mounts").read_text().splitlines())
+    (device,) = (words[0] for words in mounts if words[1] == str(place))
     done = _run("mount", "-o", "remount,errors=remount-ro", place)
     assert done.returncode == 0, done.stderr
     trigger = Path("/sys/fs/ext4") / Path(device).name / "trigger_fs_error"

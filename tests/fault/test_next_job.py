@@ -299,3 +299,18 @@ def test_ranks_whose_agent_has_no_descriptors_leave_the_file_to_the_library(new_
     assert free > 1 or "the job's agent has no file descriptor" in second.err, second.err
     first.go()
     assert first.wait(BOUND_S) == 0 and first.errors() == {}, first.out
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "ompi"])
+def test_a_journal_of_a_job_that_goes_on_does_not_come_back_over_what_the_next_job_writes(new_job, tmp_path, mpi):
+    path = tmp_path / "data"
+    first, agent = killed_job(new_job, mpi, path, stopped=False, kill=False, durability="node")
+    second = next_job(new_job, mpi, first, path)
+    assert second.wait(BOUND_S) == 0 and second.errors() == {}, second.out + second.err
+    os.kill(agent, signal.SIGKILL)
+    end_ranks(first)
+    assert eventually(lambda: gone(agent), BOUND_S)
+    third = next_job(new_job, mpi, first, path, f"read={BYTES}")
+    ends(third)
+    assert third.out.count("read right") == 2, third.out + third.err
+    assert drain(first, "1s").returncode == 0 and path.read_bytes() == pattern(0, BYTES)

@@ -189,7 +189,7 @@ def test_a_ledger_that_its_disk_does_not_take_back_brings_nothing_back(crashed, 
 
         living = opens()
         assert set(living.errors()) == {0, 1} and living.errors()[0][0] == ("open", "MPI_ERR_FILE_IN_USE"), living.out
-        assert "cannot remove its journal of this file" in living.err, living.err
+        assert "cannot remove it, because the disk" in living.err, living.err
         crashed.go("held")
         assert crashed.wait(BOUND_S) == 0
         assert "the journal cannot be removed" in crashed.err, crashed.err
@@ -204,6 +204,24 @@ def test_a_ledger_that_its_disk_does_not_take_back_brings_nothing_back(crashed, 
         newer = bytes((byte + 1) % 256 for byte in pattern(0, WHOLE))
         assert eventually(lambda: after.agents() == [], BOUND_S) and path.read_bytes() == newer
         assert millrace("recover", "--dir", journals).returncode == 0 and path.read_bytes() == newer
+
+
+def test_a_program_hears_that_its_ledger_cannot_go(crashed, tmp_path):
+    """Otherwise an open after the repair of the disk would bring older bytes back over those of the last sync."""
+    journals = tmp_path / "journals"
+    journals.mkdir()
+    with small_disk(journals, 64) as place:
+        path = tmp_path / "data"
+        words = [path, f"piece={PIECE}", f"pieces={PIECES}", f"stop={PIECES // 2}", "sync=1"]
+        crashed.victim(*words, durability="node", journal_directory=place, strategy="sort")
+        crashed.at_stop()
+        assert eventually(lambda: list(place.rglob("*.journal")), BOUND_S), "a ledger"
+        turn_read_only(place)
+        crashed.go()
+        assert crashed.wait(BOUND_S) == 0, crashed.err
+        assert crashed.errors() != {}, crashed.out + crashed.err
+        assert "the journal cannot be removed" in crashed.err, crashed.err
+        assert eventually(lambda: crashed.agents() == [], BOUND_S)
 
 
 # --- one order ---

@@ -290,7 +290,7 @@ bool Core::dirty(FileSlot slot) const {
 
 Core::News Core::take_news() {
   journal::Retirements& retirements = impl_->shared.retirements;
-  News news{retirements.take_messages(), std::exchange(impl_->reports, {}), retirements.any_refused()};
+  News news{retirements.take_messages(), std::exchange(impl_->reports, {}), retirements.refused()};
   std::ranges::move(std::exchange(impl_->messages, {}), std::back_inserter(news.messages));
   return news;
 }

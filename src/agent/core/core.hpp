@@ -179,8 +179,8 @@ class Core {
     // JSON documents, one line each: one for each lane of a file that has ended, and progress of requests
     // that take longer than 2 s, every half second.
     std::vector<std::string> reports;
-    // The disk of the journals refuses to take a ledger back that nobody needs any more.
-    bool stuck_ledgers = false;
+    // The files whose ledgers the disk of the journals does not take back, though nobody needs them any more.
+    std::vector<FileIdentity> stuck;
   };
   News take_news();
 

@@ -53,19 +53,6 @@ void Ledger::create() {
   });
 }
 
-// The file is there, or cannot be created.
-void Ledger::begin(Status made) {
-  file_ = std::move(*std::exchange(made_, nullptr));
-  if (given_up_) return remove();
-  if (made.ok()) {
-    Result<Fd> own = io::duplicate(file_.file);
-    made = own ? log_->open(*std::move(own)) : own.status();
-  }
-  if (made.ok()) return secure_name();
-  fail(made);
-  give_up();
-}
-
 // Before the name is on the disk, no record in the file is safe.
 void Ledger::secure_name() {
   if (!promised_ || !file_.file.valid()) return;
@@ -77,7 +64,8 @@ void Ledger::secure_name() {
 void Ledger::remove() {
   if (log_ != nullptr) log_->set_state(journal::State::done);
   if (file_.file.valid())
-    shared_.retirements.add({std::move(file_.file), file_.path, target_.path, promised_, own_number_});
+    shared_.retirements.add(
+        {std::move(file_.file), file_.path, target_.path, target_.target, promised_, own_number_});
 }
 
 void Ledger::fail(Status status) {
@@ -182,8 +170,18 @@ void Ledger::complete(const io::Completion& completion) {
 void Ledger::complete(Act act, const io::Completion& completion) {
   if (act != Act::look) --calls_.pending, ++calls_.ended;
   switch (act) {
-    case Act::create:
-      return begin(completion.status);
+    case Act::create: {
+      file_ = std::move(*std::exchange(made_, nullptr));
+      if (given_up_) return remove();
+      Status made = completion.status;
+      if (made.ok()) {
+        Result<Fd> own = io::duplicate(file_.file);
+        made = own ? log_->open(*std::move(own)) : own.status();
+      }
+      if (made.ok()) return secure_name();
+      fail(made);
+      return give_up();
+    }
     case Act::secure_name:
       named_ = completion.status.ok();
       if (named_ || given_up_) return;

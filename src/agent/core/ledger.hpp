@@ -76,13 +76,20 @@ class Ledger {
   void note_writers(journal::Writers may_write);
   journal::Writers writers() const { return said_.writers; }
 
+  // Of the last file. Code::timeout: the storage removes it now. Another error: the disk does not take it
+  // back. Then no further byte of the target is safe: recovery would write older ones over it as soon as this
+  // process has ended.
+  Status removal() const {
+    return shared_.retirements.busy_for(own_number_) ? Code::timeout
+                                                     : shared_.retirements.refused(own_number_);
+  }
+
   // A completion of the storage; ignored if it is for another owner.
   void complete(const io::Completion& completion);
   bool quiet() const { return !busy() && (look_ == Look::none || look_ == Look::refused); }
   // True if the storage has requests of the ledger's file.
   bool busy() const {
-    return calls_.pending != 0 || shared_.retirements.busy_for(own_number_) ||
-           (log_ != nullptr && log_->in_flight());
+    return calls_.pending != 0 || removal().code() == Code::timeout || (log_ != nullptr && log_->in_flight());
   }
   // Of the file's requests; starts again with each file.
   std::uint64_t completions() const {
@@ -100,7 +107,6 @@ class Ledger {
   void call(Act act, std::function<Status()> what);
   void complete(Act act, const io::Completion& completion);
   void create();
-  void begin(Status made);
   void secure_name();
   void remove();
   void fail(Status status);

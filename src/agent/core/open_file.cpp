@@ -118,7 +118,11 @@ void OpenFile::write_out(Lane& lane) {
 }
 
 void OpenFile::complete(const io::Completion& completion) {
-  if (ledger) ledger->complete(completion);
+  if (ledger) {
+    ledger->complete(completion);
+    const Status removed = ledger->removal();
+    if (removed.code() != Code::timeout) lanes.front()->pipeline->keep(removed);
+  }
   lanes.front()->pipeline->keep(closings->complete(completion));
 }
 
@@ -214,10 +218,11 @@ void OpenFile::owe(const Reply& reply) {
   owed_.push_back({reply, ledger->mark()});
 }
 
-// If the ledger fails, a close is answered when the target is secured, as with durability disk. The ledger is
-// gone by then, or the agent's page tells that its disk refuses that.
+// If the ledger fails, a close is answered when the target is secured, as with durability disk. A close waits
+// for the end of the ledger before, because it may be an error.
 bool OpenFile::due(const Owed& owed) const {
-  if (ledger->given_up()) return (secured() && !ledger->busy()) || !error().ok();
+  if (ledger->removal().code() == Code::timeout) return false;
+  if (ledger->given_up()) return secured() || !error().ok();
   return !ledger->failing() && ledger->stable() >= owed.mark;
 }
 

@@ -3,6 +3,7 @@
 #include "agent/server/file_states.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -108,7 +109,12 @@ void FileStates::name(const Core::Look& file) {
 }
 
 void FileStates::tell(const Core::News& news) {
-  page_.stuck_ledgers.store(news.stuck_ledgers ? 1 : 0);
+  for (std::size_t i = 0; i < std::size(page_.stuck); ++i) {
+    const bool rest = i + 1 == std::size(page_.stuck) && news.stuck.size() > std::size(page_.stuck);
+    page_.stuck[i].store(rest                     ? transport::any_file
+                         : i >= news.stuck.size() ? 0
+                                                  : transport::numbers_of(news.stuck[i]).number);
+  }
   for (const std::string& line : news.messages) {
     if (lines_.size() < most_lines) lines_.push_back(line);
   }

@@ -20,7 +20,7 @@ namespace {
 
 // The state of one target's ledgers.
 struct Found {
-  bool living = false;      // an agent has a ledger
+  std::size_t living = 0;   // ledgers that agents have, and that have bytes which recovery would bring back
   bool draining = false;    // an agent or a recovery writes a ledger's records to the target
   bool recovering = false;  // a recovery works in the folder, and will come to the dead ledgers
   std::size_t dead = 0;     // ledgers without an owner
@@ -48,18 +48,24 @@ void flush_open(Process& process, const char* path, const transport::FileNumbers
 class Ledgers {
  public:
   Ledgers(Process& process, const OtherAgents::List& others, const char* path, std::string directory,
-          const FileIdentity& target)
-      : process_(process), others_(others), path_(path), directory_(std::move(directory)), target_(target) {}
+          const FileIdentity& target, bool writes)
+      : process_(process),
+        others_(others),
+        path_(path),
+        directory_(std::move(directory)),
+        target_(target),
+        writes_(writes) {}
 
   // False: the open has to fail. A line has told why.
-  bool settle(bool writes);
+  bool settle();
 
  private:
   Result<Found> look();
   Status recover();
   Status wait();
   Status pass_over();
-  bool is_stuck();
+  bool logs_here() const;
+  bool is_stuck() const;
   bool refuse(const std::string& why);
   journal::ReadStart reader() {
     return [this](const Fd& log, std::span<std::byte> into) { return process_.read_start(log, into); };
@@ -70,8 +76,10 @@ class Ledgers {
   const char* const path_;
   const std::string directory_;
   const FileIdentity target_;
+  const bool writes_;
   std::size_t left_ = 0;  // ledgers that recovery could not bring to the target
-  bool stuck_ = false;    // a living agent cannot take a ledger back that nobody needs any more
+  bool foreign_ = false;  // an agent has a ledger that this job's agent does not use
+  bool told_ = false;     // a line has said that somebody writes older bytes to the file
   std::string unmarked_;  // the ledger that pass_over() could not mark
 };
 
@@ -81,10 +89,8 @@ Result<Found> Ledgers::look() {
   if (!logs) return logs.status();
   for (const journal::Named& log : *logs) {
     const journal::StateSector& now = log.start.sector;
-    found.living |= log.living;
-    if (!log.living) {
-      found.dead += is_left(now) ? 1 : 0;
-    } else if (now.state == journal::State::draining) {
+    if (is_left(now)) ++(log.living ? found.living : found.dead);
+    if (log.living && now.state == journal::State::draining) {
       found.draining = true;
       found.progress += now.progress;
     }
@@ -130,13 +136,16 @@ Status Ledgers::wait() {
       continue;
     }
     left_ = found.dead;
-    // The agents have written all bytes of the file, but the ledger cannot go.
-    stuck_ = found.living && is_stuck();
-    if (!found.draining || (stuck_ && !found.recovering)) return {};
+    foreign_ = found.living > (logs_here() ? 1 : 0);
+    if (!found.draining && !(foreign_ && writes_)) return {};
+    // The agent has written all bytes of the file, but the ledger cannot go.
+    if (foreign_ && !found.recovering && is_stuck()) return {};
     const std::uint64_t now_ns = process_.now_ns();
     if (found.progress != progress) since_ns = now_ns;
     progress = found.progress;
     if (now_ns - since_ns > bound_ns) {
+      if (!found.draining) return Code::timeout;
+      told_ = true;
       process_.say(
           std::string(path_) +
           ": an agent or a recovery is still writing bytes of an earlier program to this file, without "
@@ -171,11 +180,17 @@ Status Ledgers::pass_over() {
   return first;
 }
 
-bool Ledgers::is_stuck() {
-  Session* const session = process_.joined();
-  if (session != nullptr && session->view().page().stuck_ledgers.load() != 0) return true;
-  return std::ranges::any_of(
-      others_, [](const auto& other) { return other->view().page().stuck_ledgers.load() != 0; });
+// True if this job's agent has a ledger of the file.
+bool Ledgers::logs_here() const {
+  const Session* const session = process_.joined();
+  return session != nullptr && session->view().logs(transport::numbers_of(target_));
+}
+
+bool Ledgers::is_stuck() const {
+  const std::uint64_t number = transport::numbers_of(target_).number;
+  const Session* const session = process_.joined();
+  if (session != nullptr && session->view().is_stuck(number)) return true;
+  return std::ranges::any_of(others_, [&](const auto& other) { return other->view().is_stuck(number); });
 }
 
 bool Ledgers::refuse(const std::string& why) {
@@ -183,21 +198,23 @@ bool Ledgers::refuse(const std::string& why) {
   return false;
 }
 
-bool Ledgers::settle(bool writes) {
+bool Ledgers::settle() {
   for (int tries = 1;; ++tries) {
     const Status waited = wait();
     if (!waited.ok() && waited.code() != Code::timeout)
       return refuse("cannot look for journals in " + directory_ + ": " + waited.describe() +
                     ". The file is not opened, because bytes of an earlier program may be in a journal");
-    if (writes && stuck_)
-      return refuse("an agent cannot remove its journal of this file in " + directory_ +
-                    ", because the disk of the journals takes no write. The file has all bytes of the "
-                    "journal. It is not opened for writing, because a recovery could later write them over "
-                    "newer ones. Repair the disk of the journals, then open the file again");
-    if (!writes || (waited.ok() && left_ == 0)) break;
+    if (writes_ && told_) return false;
+    if (writes_ && foreign_)
+      return refuse("another agent has a journal of this file in " + directory_ +
+                    (is_stuck() ? ", and cannot remove it, because the disk of the journals takes no write. "
+                                  "The file has all bytes of the journal"
+                                : ", and does not give it up") +
+                    ". The file is not opened for writing, because a recovery could later write older bytes "
+                    "over newer ones. Repair the disk of the journals, or wait for the end of the other job");
+    if (!writes_ || (waited.ok() && left_ == 0)) break;
     const Status marked = pass_over();
     if (marked.ok()) break;
-    if (marked.code() == Code::timeout && !waited.ok()) return false;  // a line has told it
     if (marked.code() != Code::timeout || tries == most_marks)
       return refuse(
           "bytes that were written before a crash are in the journal " + unmarked_ +
@@ -210,9 +227,9 @@ bool Ledgers::settle(bool writes) {
   if (left_ == 0) return true;
   process_.say(std::string(path_) + ": bytes that were written before a crash are in " + directory_ +
                " and not in the file; run millrace recover to see why" +
-               (writes ? ". It needs --force from now on, because this program may write newer bytes to the "
-                         "file"
-                       : " and to finish the file"));
+               (writes_ ? ". It needs --force from now on, because this program may write newer bytes to the "
+                          "file"
+                        : " and to finish the file"));
   return true;
 }
 
@@ -241,10 +258,10 @@ bool settle_ledgers(const char* path, bool writes, Process& process) {
   flush_open(process, path, numbers);
   if (!known) return true;  // the file may be on another node
   // Another job's agent that ends here may leave a ledger.
-  if (!settle_other_agents(process, *others, path, numbers)) return false;
+  if (!settle_other_agents(process, *others, path, numbers, writes)) return false;
   logs = journal::has_logs(directory);
   if (logs && !*logs) return true;
-  return Ledgers(process, *others, path, directory, target).settle(writes);
+  return Ledgers(process, *others, path, directory, target, writes).settle();
 }
 
 }  // namespace millrace::client

@@ -250,11 +250,11 @@ TEST_F(Ledgers, OneThatItsAgentCannotTakeBackKeepsAnOpenFromWriting) {
   for (const bool draining : {false, true}) {
     if (draining) drain(living);
     run_agent([] {});
-    process.agent->view().page().stuck_ledgers.store(1);
+    process.agent->view().page().stuck[3].store(transport::any_file);
     settle(true);
     EXPECT_FALSE(settled);
     ASSERT_FALSE(process.said.empty());
-    EXPECT_NE(process.said.back().find("cannot remove its journal"), std::string::npos)
+    EXPECT_NE(process.said.back().find("cannot remove it, because the disk"), std::string::npos)
         << process.said.back();
     settle(false);
     EXPECT_TRUE(settled) << "the file has all bytes";
@@ -379,12 +379,23 @@ TEST_F(Ledgers, WhatOthersHaveLeftInFilesThatStandInForOthersIsAskedForAtEveryOp
   }
 }
 
-TEST_F(Ledgers, WhatOthersHaveOpenIsNotWaitedFor) {
+TEST_F(Ledgers, WhatOthersHaveOpenKeepsAWriterAndNoReader) {
   const io::Owned living = ledger();
-  settle(true);
+  settle(false);
   EXPECT_EQ(process.now_ns(), second);
+  EXPECT_TRUE(settled && process.said.empty());
+  settle(true);
+  EXPECT_FALSE(settled) << "after the death of its agent, a recovery would bring its bytes back";
   EXPECT_EQ(process.recoveries, 0);
-  EXPECT_TRUE(process.said.empty());
+  ASSERT_EQ(process.said.size(), 1U);
+  EXPECT_NE(process.said[0].find("does not give it up"), std::string::npos) << process.said[0];
+}
+
+TEST_F(Ledgers, OneThatItsAgentGivesUpKeepsNobody) {
+  io::Owned living = ledger();
+  process.while_waiting = [&] { fs::remove(living.path); };
+  settle(true);
+  EXPECT_TRUE(settled && process.said.empty());
 }
 
 }  // namespace

@@ -25,7 +25,13 @@ class RealOtherAgent final : public OtherAgent {
   int process() const override { return found_.process(); }
   bool lives() const override { return found_.lives(); }
   const PageView& view() const override { return view_; }
-  Result<std::unique_ptr<Session>> ask() override { return question_session(settings_, found_.name()); }
+  // In another namespace of the network, another agent may have the name.
+  Result<std::unique_ptr<Session>> ask() override {
+    Result<std::unique_ptr<Session>> session = question_session(settings_, found_.name());
+    if (!session || (*session)->view().page().shown.number == found_.number()) return session;
+    (*session)->leave();
+    return Code::timeout;
+  }
   bool end() override { return found_.end(settings_.timeout_ms); }
   bool bury() override { return found_.bury(); }
 
@@ -39,33 +45,46 @@ std::string described(const char* path, const OtherAgent& other) {
   return std::string(path) + ": process " + std::to_string(other.process()) + ", the agent of another job, ";
 }
 
+// The bytes of a file that an open needs from an agent.
+struct Wanted {
+  const char* path;
+  FileNumbers file;
+  bool ledgers;  // the agent has to give up its ledger too
+
+  bool all_of(const PageView& shown) const { return !shown.dirty(file) && !(ledgers && shown.logs(file)); }
+};
+
 // Waits until the agent answers. Code::not_found: there is nothing to ask for any more. Code::timeout: it
 // made no progress for `timeout`. Code::lost_agent: it has gone. Other errors: this process cannot ask.
-Result<std::unique_ptr<Session>> ask(Process& process, const FileNumbers& file, OtherAgent& other) {
+Result<std::unique_ptr<Session>> ask(Process& process, const Wanted& wanted, OtherAgent& other) {
   const std::uint64_t bound_ns = process.settings().timeout_ms * 1'000'000;
   const auto& progress = other.view().page().progress;
   std::uint64_t seen = progress.load();
-  std::uint64_t since_ns = process.now_ns();
+  std::uint64_t since_ns = process.now_ns(), let_in_ns = since_ns;
   for (;;) {
-    if (!other.view().owes(file)) return Code::not_found;
+    if (!other.view().owes(wanted.file)) return Code::not_found;
     Result<std::unique_ptr<Session>> session = other.ask();
     const Status refused = session.status();
-    if (session || (refused.code() == Code::no_memory && refused.error() != 0)) return session;
+    const bool no_room = refused.code() == Code::no_memory;
+    if (session || (no_room && refused.error() != 0)) return session;
     if (!other.lives()) return Code::lost_agent;
     const bool turned = std::exchange(seen, progress.load()) != progress.load();
-    // The agent writes out what it has if it lets nobody in. A ledger may keep the records until the file is
-    // on its disk.
-    if ((turned || refused.code() == Code::no_memory) && !other.view().dirty(file)) return Code::not_found;
-    if (turned) since_ns = process.now_ns();
-    if (process.now_ns() - since_ns > bound_ns) return Code::timeout;
+    // The agent writes out what it has if it lets nobody in.
+    if ((turned || no_room) && wanted.all_of(other.view())) return Code::not_found;
+    const std::uint64_t now_ns = process.now_ns();
+    if (turned) since_ns = now_ns;
+    if (!no_room) let_in_ns = now_ns;
+    if (now_ns - let_in_ns > bound_ns) return refused;
+    if (now_ns - since_ns > bound_ns) return Code::timeout;
     process.pause(10);
   }
 }
 
 // The agent writes all bytes of the file that it has now.
-Status flush(Session& session, const FileNumbers& file) {
+Status flush(Session& session, const Wanted& wanted) {
   Tally tally;
-  const Status status = flush_all_of(session, file, tally);
+  Status status = flush_all_of(session, wanted.file, tally);
+  if (status.ok() && wanted.ledgers) status = settle_all_ledgers_of(session, wanted.file, tally);
   session.leave();
   return status.ok() ? tally.first_error : status;
 }
@@ -82,32 +101,36 @@ void tell_of_loss(Process& process, const char* path, OtherAgent& other, bool lo
   process.say(line);
 }
 
-bool settle_with(Process& process, const char* path, const FileNumbers& file, OtherAgent& other) {
-  if (!other.view().owes(file)) return true;
-  const bool logged = other.view().logs(file);
-  const Result<std::unique_ptr<Session>> session = ask(process, file, other);
-  const Status status = session ? flush(**session, file) : session.status();
+bool settle_with(Process& process, const Wanted& wanted, OtherAgent& other) {
+  const PageView& shown = other.view();
+  if (!shown.owes(wanted.file)) return true;
+  const bool logged = shown.logs(wanted.file);
+  const Result<std::unique_ptr<Session>> session = ask(process, wanted, other);
+  const Status status = session ? flush(**session, wanted) : session.status();
   const Code code = status.code();
   if (code == Code::ok || code == Code::not_found) return true;
   if (code == Code::lost_agent) {
-    tell_of_loss(process, path, other, logged, false);
+    tell_of_loss(process, wanted.path, other, logged, false);
     return true;
   }
+  const std::string who = described(wanted.path, other);
   if (session && code != Code::timeout) {
-    process.say(described(path, other) + "could not write all bytes of its job: " + status.describe());
+    process.say(who + "could not write all bytes of its job: " + status.describe());
     return true;
   }
   // An agent without bytes of this node's ranks does no harm.
-  if (!other.view().keeps(file)) return true;
-  if (code == Code::timeout && other.end()) {
-    tell_of_loss(process, path, other, logged, true);
+  if (!shown.keeps(wanted.file)) return true;
+  // It lives, and waits for its file system.
+  const bool waits = shown.silent_ms(wanted.file) >= process.settings().storage_timeout_ms;
+  if (code == Code::timeout && !waits && other.end()) {
+    tell_of_loss(process, wanted.path, other, logged, true);
     return true;
   }
-  process.say(described(path, other) + "has bytes of this file" +
-              (code == Code::timeout
-                   ? ", makes no progress and cannot be ended. The file is not opened: wait "
-                     "until the file system answers, or end that process"
-                   : " and cannot be asked for them: " + status.describe() + ". The file is not opened"));
+  const std::string why = code != Code::timeout ? "and cannot be asked for them: " + status.describe()
+                          : waits               ? "but its file system does not answer"
+                                                : "makes no progress and cannot be ended";
+  process.say(who + "has bytes of this file, " + why +
+              ". The file is not opened: wait until the file system answers, or end that process");
   return false;
 }
 
@@ -160,9 +183,10 @@ Result<OtherAgents::List> OtherAgents::look(Process& process) {
 }
 
 bool settle_other_agents(Process& process, const OtherAgents::List& others, const char* path,
-                         const FileNumbers& file) {
+                         const FileNumbers& file, bool writes) {
   bool settled = true;
-  for (const std::shared_ptr<OtherAgent>& other : others) settled &= settle_with(process, path, file, *other);
+  for (const std::shared_ptr<OtherAgent>& other : others)
+    settled &= settle_with(process, {path, file, writes}, *other);
   return settled;
 }
 

@@ -57,10 +57,11 @@ class OtherAgents {
   std::unique_ptr<Known> known_;
 };
 
-// Call it before an open of the file. The agents of other jobs write their bytes of the file. An agent that
-// makes no progress for `timeout` is ended. So the file has one writer. False: an agent has bytes of the
-// file, and cannot be ended.
+// Call it before an open of the file. The agents of other jobs write their bytes of the file. If the open
+// `writes`, they give up their ledgers of the file too: a later recovery would bring bytes back that are
+// older than what the open writes. An agent that makes no progress for `timeout` is ended. So the file has
+// one writer. False: an agent has bytes of the file, and cannot be asked or ended.
 bool settle_other_agents(Process& process, const OtherAgents::List& others, const char* path,
-                         const transport::FileNumbers& file);
+                         const transport::FileNumbers& file, bool writes);
 
 }  // namespace millrace::client

@@ -136,7 +136,9 @@ class Opener final : public Process {
 class OneWriter : public ::testing::Test {
  protected:
   OneWriter() : process(other) { put_file(other->page(), number); }
-  bool settle() { return settle_other_agents(process, *process.other_agents(), "/data", {number, lasting}); }
+  bool settle(bool writes = true) {
+    return settle_other_agents(process, *process.other_agents(), "/data", {number, lasting}, writes);
+  }
 
   const std::shared_ptr<Scripted> other = std::make_shared<Scripted>();
   Opener process;
@@ -173,16 +175,27 @@ TEST_F(OneWriter, AnAgentThatRefusesIsWaitedForUntilItHasWrittenItsBytes) {
   EXPECT_EQ(other->ended, 0);
 }
 
-TEST_F(OneWriter, AnAgentThatLetsNobodyInAndHasWrittenItsBytesMayKeepThemInAJournal) {
+TEST_F(OneWriter, AnAgentThatLetsNobodyInAndHasWrittenItsBytesMayKeepThemInAJournalForAReader) {
   put_file(other->page(), number, 1);
   for (const Code refusal : {Code::no_memory, Code::timeout}) {
     other->refusal = refusal;
     other->when_asked = [this] { other->page().progress.fetch_add(1); };
-    EXPECT_TRUE(settle());
+    EXPECT_TRUE(settle(false));
     EXPECT_EQ(other->ended, 0);
     EXPECT_TRUE(process.said.empty());
   }
   EXPECT_EQ(other->asked, 2);
+  other->refusal = Code::no_memory;
+  EXPECT_FALSE(settle(true)) << "a recovery would bring them back over the writer's";
+  EXPECT_EQ(other->ended, 0);
+}
+
+TEST_F(OneWriter, AnAgentThatWaitsForItsFileSystemIsNotEnded) {
+  other->page().files[0].silent_ms.store(static_cast<std::uint32_t>(process.settings().storage_timeout_ms));
+  EXPECT_FALSE(settle());
+  EXPECT_EQ(other->ended, 0);
+  ASSERT_EQ(process.said.size(), 1u);
+  EXPECT_NE(process.said[0].find("its file system does not answer"), std::string::npos);
 }
 
 TEST_F(OneWriter, AProcessThatCannotAskDoesNotOpenTheFileAndEndsNobody) {

@@ -42,6 +42,13 @@ Status flush_all_of(Session& session, const transport::FileNumbers& numbers, Tal
                    [&](std::uint32_t file) { return numbers.are_of(view.state(file)); });
 }
 
+Status settle_all_ledgers_of(Session& session, const transport::FileNumbers& numbers, Tally& tally) {
+  const PageView& view = session.view();
+  return ask_files(session, Kind::sync, everything, tally, [&](std::uint32_t file) {
+    return numbers.are_of(view.state(file)) && view.state(file).kept.load() != 0;
+  });
+}
+
 Status flush_stand_ins(Session& session, Tally& tally) {
   const PageView& view = session.view();
   return ask_files(session, Kind::flush, everything, tally, [&view](std::uint32_t file) {

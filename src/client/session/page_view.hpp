@@ -56,6 +56,21 @@ class PageView {
              return numbers.are_of(state(file)) && state(file).routed.load() != 0;
            });
   }
+  // For so long the file system has not answered the agent.
+  std::uint32_t silent_ms(const transport::FileNumbers& numbers) const {
+    std::uint32_t longest = 0;
+    (void)any([&](std::uint32_t file) {
+      if (numbers.are_of(state(file))) longest = std::max(longest, state(file).silent_ms.load());
+      return false;
+    });
+    return longest;
+  }
+  // True if the disk of the journals does not take the file's ledger back (AgentPage::stuck).
+  bool is_stuck(std::uint64_t number) const {
+    return std::ranges::any_of(page_.stuck, [number](const auto& stuck) {
+      return stuck.load() == number || stuck.load() == transport::any_file;
+    });
+  }
   // The number by which the agent knows the file.
   std::uint64_t known_as(const transport::FileNumbers& file) const {
     std::uint64_t number = file.number;

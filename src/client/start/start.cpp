@@ -104,6 +104,7 @@ Result<int> wait_for(pid_t child, std::uint64_t bound_ms) {
 const char* words_of(int status) {
   return status == ENOMEM   ? " (the system gives it no memory)"
          : status == EAGAIN ? " (too many processes)"
+         : status == EFBIG  ? " (the limit of the size of files, ulimit -f, is too small)"
          : status == ENOSPC ? " (/dev/shm has no room for the agent's page)"
          : status == EROFS || status == EACCES || status == ENOENT || status == EOPNOTSUPP
              ? " (/dev/shm takes no file for the agent's page)"

@@ -108,7 +108,7 @@ class Rig {
     Core::News news = core.take_news();
     std::ranges::move(news.reports, std::back_inserter(reports));
     std::ranges::move(news.messages, std::back_inserter(messages));
-    stuck_ledgers = news.stuck_ledgers;
+    stuck_ledgers = !news.stuck.empty();
   }
   // False if the request is not answered within `steps` steps.
   bool await(SenderId sender, std::uint32_t request, std::uint64_t step_ns = 1'000'000, int steps = 20000) {

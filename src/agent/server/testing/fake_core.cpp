@@ -194,7 +194,7 @@ Core::Look Core::look(FileSlot file) const {
 }
 std::uint64_t Core::ledger_mark(FileSlot) const { return 0; }
 bool Core::kept(FileSlot, std::uint64_t) const { return true; }
-Core::News Core::take_news() { return {.messages = {}, .reports = std::exchange(impl_->reports, {})}; }
+Core::News Core::take_news() { return {{}, std::exchange(impl_->reports, {}), {}}; }
 Status Core::error(FileSlot file) const { return impl_->targets[file].error; }
 bool Core::dirty(FileSlot file) const { return !impl_->targets[file].held.empty(); }
 bool Core::idle() const {
