@@ -204,7 +204,7 @@ bool Ledgers::settle() {
     if (!waited.ok() && waited.code() != Code::timeout)
       return refuse("cannot look for journals in " + directory_ + ": " + waited.describe() +
                     ". The file is not opened, because bytes of an earlier program may be in a journal");
-    if (writes_ && told_) return false;
+    if (writes_ && foreign_ && told_) return false;
     if (writes_ && foreign_)
       return refuse("another agent has a journal of this file in " + directory_ +
                     (is_stuck() ? ", and cannot remove it, because the disk of the journals takes no write. "
@@ -215,6 +215,7 @@ bool Ledgers::settle() {
     if (!writes_ || (waited.ok() && left_ == 0)) break;
     const Status marked = pass_over();
     if (marked.ok()) break;
+    if (marked.code() == Code::timeout && told_) return false;
     if (marked.code() != Code::timeout || tries == most_marks)
       return refuse(
           "bytes that were written before a crash are in the journal " + unmarked_ +
