@@ -23,7 +23,7 @@ class Setting:
     toml: bool = True  # allowed in the [run] table
 
     def __init__(self, name: str, kind: str, default: str, help: str, **details: object) -> None:
-        """`kind`: choice, switch, bytes, count, duration, paths, calls, names, path, key. `details`: see above.
+        """`kind`: choice, switch, bytes, count, duration, paths, names, path, key. `details`: see above.
 
         The default of a choice is its first value: in C++, it is the enumerator 0."""
         unknown = details.keys() - Setting.__annotations__.keys()
@@ -56,8 +56,6 @@ class Setting:
             return ", ".join(self.choices)
         if self.kind == "switch":
             return "0 or 1"
-        if self.kind == "calls":
-            return "any of " + ", ".join(self.choices)
         if self.kind == "paths":
             return "glob patterns"
         if self.kind == "bytes":
@@ -240,13 +238,6 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("interfaces", "names", "", "Network interfaces for other nodes, best first; none: the first that is up."),
     Setting("direct_paths", "paths", "", "Files that stay with the MPI library."),
     Setting("only_paths", "paths", "", "If given, only these files are accelerated."),
-    Setting(
-        "direct_calls",
-        "calls",
-        "",
-        "Kinds of calls that stay with the MPI library.",
-        choices=("independent", "collective", "nonblocking", "split", "read"),
-    ),
     Setting("posix", "switch", "0", "Also accelerate plain files: read, write, fwrite, Fortran; not only MPI-IO."),
     Setting(
         "posix_writeback",

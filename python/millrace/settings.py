@@ -77,14 +77,6 @@ def _check_switch(setting: Setting, text: str) -> str:
     raise ValueError(f"'{text}' is neither 0 nor 1")
 
 
-def _check_calls(setting: Setting, text: str) -> str:
-    names = [name.strip().lower() for name in text.split(",") if name.strip()]
-    for name in names:
-        if name not in setting.choices:
-            raise ValueError(f"'{name}' is not a kind of call")
-    return ",".join(dict.fromkeys(names))
-
-
 def _check_key(setting: Setting, text: str) -> str:
     del setting
     if len(text) > 64 or not all("!" <= letter <= "~" for letter in text):
@@ -99,7 +91,6 @@ _CHECKS = {
     "duration": _check_duration,
     "choice": _check_choice,
     "switch": _check_switch,
-    "calls": _check_calls,
     "key": _check_key,
 }
 

@@ -16,7 +16,6 @@ enum class SettingKind : std::uint8_t {
   duration,  // a time, in milliseconds
   paths,     // glob patterns, separated by ":"
   names,     // words, separated by ","
-  calls,     // some of `words`, separated by ","
   path,
   key,  // short and printable: it becomes part of a socket's name
 };

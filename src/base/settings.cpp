@@ -77,16 +77,6 @@ std::string read_duration(const SettingRule& rule, std::string_view text, Value&
   return {};
 }
 
-std::string read_calls(const SettingRule& rule, std::string_view text, Value& value) {
-  for (const std::string& call : parse::list(text, ',')) {
-    Value kind;
-    if (!read_choice(rule, call, kind).empty())
-      return "a list, separated by commas, of " + listed(rule.words);
-    value.list.emplace_back(rule.words[kind.number]);
-  }
-  return {};
-}
-
 std::string read_path(std::string_view text, Value& value) {
   if (text.size() >= 4096 || text.find('\0') != std::string_view::npos)
     return "a path of less than 4096 bytes";
@@ -118,8 +108,6 @@ std::string read(const SettingRule& rule, std::string_view text, Value& value) {
     case SettingKind::names:
       value.list = parse::list(text, rule.kind == SettingKind::paths ? ':' : ',');
       return {};
-    case SettingKind::calls:
-      return read_calls(rule, word, value);
     case SettingKind::path:
       return read_path(text, value);
     case SettingKind::key:
@@ -177,7 +165,6 @@ constexpr std::array bindings{
     Binding{"interfaces", assign<&Settings::interfaces>},
     Binding{"direct_paths", assign<&Settings::direct_paths>},
     Binding{"only_paths", assign<&Settings::only_paths>},
-    Binding{"direct_calls", assign<&Settings::direct_calls>},
     Binding{"posix", assign<&Settings::posix>},
     Binding{"posix_writeback", assign<&Settings::posix_writeback>},
     Binding{"posix_async", assign<&Settings::posix_async>},

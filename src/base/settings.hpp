@@ -87,7 +87,6 @@ struct Settings {
   // last component.
   std::vector<std::string> direct_paths;  // paths that stay direct, even if only_paths has them
   std::vector<std::string> only_paths;    // if not empty, only these paths are accelerated
-  std::vector<std::string> direct_calls;  // independent, collective, nonblocking, split, read
   // The next settings are for plain files (libmillrace_posix.so).
   bool posix = setting_default::posix != 0;  // `millrace run` preloads the library
   Early posix_writeback = Early::automatic;

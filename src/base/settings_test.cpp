@@ -74,7 +74,6 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_THAT(attempt("direct_paths", "/tmp/*: *.log :").settings.direct_paths,
               ElementsAre("/tmp/*", "*.log"));
   EXPECT_THAT(attempt("only_paths", "/scratch/*").settings.only_paths, ElementsAre("/scratch/*"));
-  EXPECT_THAT(attempt("direct_calls", "Split, read").settings.direct_calls, ElementsAre("split", "read"));
   EXPECT_TRUE(attempt("posix", "1").settings.posix);
   EXPECT_EQ(attempt("posix_writeback", "Always").settings.posix_writeback, Early::always);
   EXPECT_EQ(attempt("posix_writeback", "never").settings.posix_writeback, Early::never);
@@ -102,7 +101,7 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("cost_directory", "/home/me/costs").settings.cost_directory, "/home/me/costs");
   EXPECT_EQ(attempt("staging_bytes", "1GiB").settings.staging_bytes, GiB);
   EXPECT_FALSE(attempt("staging_bytes", "1KiB").ok);
-  EXPECT_EQ(setting_names().size(), 35U);
+  EXPECT_EQ(setting_names().size(), 34U);
 }
 
 TEST(Set, knows_the_hints_of_the_installed_header) {
@@ -177,7 +176,6 @@ TEST(Set, says_what_is_allowed_and_leaves_the_value_alone) {
   EXPECT_THAT(record.message, HasSubstr("a power of two from 4KiB to 1MiB"));
   EXPECT_EQ(record.settings.file.record_max_bytes, 32 * KiB);
   EXPECT_THAT(attempt("fdatasync_interval", "x").message, HasSubstr("or 0 for only at close"));
-  EXPECT_THAT(attempt("direct_calls", "read,write").message, HasSubstr("independent, collective"));
   EXPECT_THAT(attempt("stage", "half").message, HasSubstr("one of auto, none, whole, pieces"));
   EXPECT_THAT(attempt("target", "all").message, HasSubstr("one of shared, first"));
   EXPECT_THAT(attempt("file_servers", "all").message, HasSubstr("auto, or a number from 1 to 64"));

@@ -236,7 +236,6 @@ def test_no_signal_is_lost_to_a_thread(millrace):
         (["run", "--strategy", "fast", "true"], 2, "allowed: auto, immediate, sort, journal"),
         (["run", "--durability", "tape", "true"], 2, "allowed: server, disk, node"),
         (["run", "--timeout", "1ms", "true"], 2, "allowed: 100ms to 86400s"),
-        (["run", "--direct-calls", "independent,odd", "true"], 2, "'odd' is not a kind of call"),
         (["run", "--stats=/no/such/folder/x.json", "true"], 2, "does not exist"),
         (["run", "--trace", ".", "true"], 2, "is a folder"),
         (["run", "--config", "none.toml", "true"], 2, "none.toml: No such file"),

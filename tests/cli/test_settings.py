@@ -68,7 +68,7 @@ def test_toml_types(world):
     path = toml(
         world / "work",
         "[run]\nmerge = false\nsort_buffer = 1048576\ntimeout = 5\n"
-        'only_paths = ["a*", "b*"]\ndirect_calls = ["split", "read"]\n',
+        'only_paths = ["a*", "b*"]\ninterfaces = ["ib0", "eth0"]\n',
     )
     values = settings.resolve({}, path, {}).changed()
     assert values == {
@@ -76,7 +76,7 @@ def test_toml_types(world):
         "MILLRACE_SORT_BUFFER": "1MiB",
         "MILLRACE_TIMEOUT": "5s",
         "MILLRACE_ONLY_PATHS": "a*:b*",
-        "MILLRACE_DIRECT_CALLS": "split,read",
+        "MILLRACE_INTERFACES": "ib0,eth0",
     }
 
 

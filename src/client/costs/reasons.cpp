@@ -14,8 +14,6 @@ constexpr std::string_view by_piece = "--direct-above";  // its value follows fr
 
 constexpr std::array<ReasonText, static_cast<std::size_t>(Reason::end_of_list)> texts{{
     {Reason::none, "", ""},
-    {Reason::call_set_direct, "such calls are set to stay direct", "--direct-calls"},
-    {Reason::nonblocking_set_direct, "non-blocking calls are set to stay direct", "--direct-calls"},
     {Reason::durability_node, "durability node: the node keeps what is written", "--durability server"},
     {Reason::strategy_chosen, "the strategy was chosen", "--strategy auto"},
     {Reason::nothing_to_write, "nothing to write", ""},
