@@ -105,7 +105,6 @@ class Point:
             "MILLRACE_TOPOLOGY": "ring",
             "MILLRACE_FILE_SERVERS": "1",
             "MILLRACE_DURABILITY": "disk",
-            "MILLRACE_FDATASYNC_INTERVAL": "64MiB",
             "MILLRACE_DIRECT_ABOVE": "1GiB",
         }
 

@@ -41,11 +41,8 @@ struct FileSettings {
   std::uint32_t merge = setting_default::merge;                    // 0 or 1
   std::uint64_t sort_buffer_bytes = setting_default::sort_buffer;  // for the whole node and file
   std::uint64_t record_max_bytes = setting_default::record_max;
-  std::uint64_t fdatasync_interval_bytes =
-      setting_default::fdatasync_interval;  // durability disk: a datasync after so many bytes; 0 = only at
-                                            // close
 };
-static_assert(sizeof(FileSettings) == 40);
+static_assert(sizeof(FileSettings) == 32);
 
 // True if the bytes are on the disk after the close, or after the background work that the close leaves.
 constexpr bool ends_on_disk(const FileSettings& settings) {
@@ -79,8 +76,6 @@ struct Settings {
       setting_default::stripe;  // of each file server in turn; 0 = topology.hpp likewise
   Stage stage = Stage::automatic;
   Target target = Target::shared;
-  std::uint64_t staging_bytes =
-      setting_default::staging_bytes;  // memory of a process for copies from and to devices
   std::vector<std::string>
       interfaces;  // network interfaces for links, best first; empty: the first one that is up
   // Lists of glob patterns, separated by ":". "*" also matches "/". A pattern without "/" also matches the
@@ -91,8 +86,6 @@ struct Settings {
   bool posix = setting_default::posix != 0;  // `millrace run` preloads the library
   Early posix_writeback = Early::automatic;
   std::vector<std::string> posix_async;  // glob patterns of paths with write-behind (plain/behind.hpp)
-  std::uint64_t posix_async_memory_bytes =
-      setting_default::posix_async_memory;  // for such writes, per process
   std::vector<std::string>
       posix_stage;                // patterns of glob(3): files that MPI_Init copies to every node (ADR 25)
   std::string stats_path;         // file for JSON lines; a directory: one file per node; empty = off

@@ -62,7 +62,6 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("record_max", "4k").settings.file.record_max_bytes, 4 * KiB);
   EXPECT_EQ(attempt("durability", "disk").settings.file.durability, Durability::disk);
   EXPECT_EQ(attempt("durability", "node").settings.file.durability, Durability::node);
-  EXPECT_EQ(attempt("fdatasync_interval", "0").settings.file.fdatasync_interval_bytes, 0U);
   EXPECT_EQ(attempt("sink", "direct").settings.file.sink, SinkMode::direct);
   EXPECT_EQ(attempt("channel", "64k").settings.channel_bytes, 64 * KiB);
   EXPECT_EQ(attempt("direct_above", "1m").settings.direct_above_bytes, MiB);
@@ -81,7 +80,6 @@ TEST(Set, knows_each_name_and_changes_its_value) {
               ElementsAre("*.out", "/scratch/*"));
   EXPECT_THAT(attempt("posix_stage", "deck.in: tables/*").settings.posix_stage,
               ElementsAre("deck.in", "tables/*"));
-  EXPECT_EQ(attempt("posix_async_memory", "64m").settings.posix_async_memory_bytes, 64 * MiB);
   EXPECT_EQ(attempt("stats", "/tmp/s.jsonl").settings.stats_path, "/tmp/s.jsonl");
   EXPECT_EQ(attempt("trace", "t").settings.trace_directory, "t");
   EXPECT_EQ(attempt("job", "4711.0").settings.job, "4711.0");
@@ -99,18 +97,15 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("target", "first").settings.target, Target::first);
   EXPECT_EQ(attempt("stage_directory", "/local").settings.stage_directory, "/local");
   EXPECT_EQ(attempt("cost_directory", "/home/me/costs").settings.cost_directory, "/home/me/costs");
-  EXPECT_EQ(attempt("staging_bytes", "1GiB").settings.staging_bytes, GiB);
-  EXPECT_FALSE(attempt("staging_bytes", "1KiB").ok);
-  EXPECT_EQ(setting_names().size(), 34U);
+  EXPECT_EQ(setting_names().size(), 31U);
 }
 
 TEST(Set, knows_the_hints_of_the_installed_header) {
   const auto names = setting_names();
   for (const std::string_view hint :
        {MILLRACE_HINT_STRATEGY, MILLRACE_HINT_MERGE, MILLRACE_HINT_SORT_BUFFER, MILLRACE_HINT_RECORD_MAX,
-        MILLRACE_HINT_DURABILITY, MILLRACE_HINT_FDATASYNC_INTERVAL, MILLRACE_HINT_SINK,
-        MILLRACE_HINT_ACROSS_NODES, MILLRACE_HINT_TOPOLOGY, MILLRACE_HINT_FILE_SERVERS, MILLRACE_HINT_STRIPE,
-        MILLRACE_HINT_STAGE, MILLRACE_HINT_TARGET}) {
+        MILLRACE_HINT_DURABILITY, MILLRACE_HINT_SINK, MILLRACE_HINT_ACROSS_NODES, MILLRACE_HINT_TOPOLOGY,
+        MILLRACE_HINT_FILE_SERVERS, MILLRACE_HINT_STRIPE, MILLRACE_HINT_STAGE, MILLRACE_HINT_TARGET}) {
     ASSERT_TRUE(hint.starts_with("millrace_")) << hint;
     EXPECT_THAT(names, Contains(hint.substr(9)));
   }
@@ -152,7 +147,6 @@ TEST(Set, takes_both_ends_of_a_range_and_nothing_outside) {
   EXPECT_TRUE(attempt("channel", "16MiB").ok);
   EXPECT_FALSE(attempt("channel", "32MiB").ok);
   EXPECT_FALSE(attempt("channel", "96KiB").ok);
-  EXPECT_FALSE(attempt("fdatasync_interval", "4095").ok);
   EXPECT_TRUE(attempt("timeout", "100ms").ok);
   EXPECT_FALSE(attempt("timeout", "99ms").ok);
   EXPECT_FALSE(attempt("timeout", "25h").ok);
@@ -175,7 +169,6 @@ TEST(Set, says_what_is_allowed_and_leaves_the_value_alone) {
   const Attempt record = attempt("record_max", "3");
   EXPECT_THAT(record.message, HasSubstr("a power of two from 4KiB to 1MiB"));
   EXPECT_EQ(record.settings.file.record_max_bytes, 32 * KiB);
-  EXPECT_THAT(attempt("fdatasync_interval", "x").message, HasSubstr("or 0 for only at close"));
   EXPECT_THAT(attempt("stage", "half").message, HasSubstr("one of auto, none, whole, pieces"));
   EXPECT_THAT(attempt("target", "all").message, HasSubstr("one of shared, first"));
   EXPECT_THAT(attempt("file_servers", "all").message, HasSubstr("auto, or a number from 1 to 64"));

@@ -14,7 +14,8 @@
 namespace millrace::plain {
 namespace {
 
-constexpr std::size_t default_memory_bytes = 128 << 20;
+// Memory of the process for bytes that write-behind has not written yet.
+constexpr std::size_t behind_memory_bytes = 128 << 20;
 
 struct Words {
   const char* why;
@@ -58,8 +59,7 @@ void Engine::configure_behind() {
   if (on && !asked_.load(std::memory_order_relaxed)) {
     // The patterns are never destroyed, because a program may open files until its very end.
     alignas(Patterns) static std::byte place[sizeof(Patterns)];
-    behind_.configure(new (place) Patterns(asked),
-                      memory_size(std::getenv("MILLRACE_POSIX_ASYNC_MEMORY"), default_memory_bytes));
+    behind_.configure(new (place) Patterns(asked), behind_memory_bytes);
   }
   asked_.store(true, std::memory_order_release);
   pthread_mutex_unlock(&once);

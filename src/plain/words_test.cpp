@@ -26,14 +26,5 @@ TEST(Words, PatternsMeanWhatThoseOfOtherSettingsMean) {
   }
 }
 
-TEST(Words, SizesAreThoseOfOtherSettings) {
-  for (const char* text : {"1MiB", "64m", "1048576", "2g", "3 MiB", "1TiB", "5MB", "1048576b"}) {
-    EXPECT_EQ(memory_size(text, 7), *parse_bytes(text)) << text;
-  }
-  for (const char* text : {"", "x", "1x", "1k", "0", "2TiB", "99999999999999999999"})
-    EXPECT_EQ(memory_size(text, 7), 7U) << text;
-  EXPECT_EQ(memory_size(nullptr, 7), 7U);
-}
-
 }  // namespace
 }  // namespace millrace::plain

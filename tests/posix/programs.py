@@ -15,7 +15,7 @@ from pathlib import Path
 SKIP = 77
 MODES = {
     "early": {"MILLRACE_POSIX_WRITEBACK": "always"},
-    "async": {"MILLRACE_POSIX_ASYNC": "*", "MILLRACE_POSIX_ASYNC_MEMORY": "4MiB"},
+    "async": {"MILLRACE_POSIX_ASYNC": "*"},
 }
 
 
