@@ -101,7 +101,6 @@ class Point:
             "MILLRACE_STRATEGY": strategy,
             "MILLRACE_MERGE": str(int(merged)),
             "MILLRACE_SORT_BUFFER": f"{buffer_kib}KiB" if self.buffer_mib else "1MiB",
-            "MILLRACE_RECORD_MAX": "32KiB",
             "MILLRACE_TOPOLOGY": "ring",
             "MILLRACE_FILE_SERVERS": "1",
             "MILLRACE_DURABILITY": "disk",

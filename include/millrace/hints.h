@@ -14,7 +14,6 @@
 #define MILLRACE_HINT_STRATEGY "millrace_strategy"         /* auto, immediate, sort, journal */
 #define MILLRACE_HINT_MERGE "millrace_merge"               /* 0 or 1 */
 #define MILLRACE_HINT_SORT_BUFFER "millrace_sort_buffer"   /* 1MiB to 1TiB */
-#define MILLRACE_HINT_RECORD_MAX "millrace_record_max"     /* a power of two, 4KiB to 1MiB */
 #define MILLRACE_HINT_DURABILITY "millrace_durability"     /* server, disk, node */
 #define MILLRACE_HINT_SINK "millrace_sink"                 /* auto, buffered, direct */
 #define MILLRACE_HINT_ACROSS_NODES "millrace_across_nodes" /* 0 or 1 */

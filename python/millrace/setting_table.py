@@ -94,16 +94,6 @@ SETTINGS: tuple[Setting, ...] = (
         hint=True,
     ),
     Setting(
-        "record_max",
-        "bytes",
-        "32KiB",
-        "Largest record; longer pieces are cut.",
-        low=4 * KIB,
-        high=MIB,
-        power_of_two=True,
-        hint=True,
-    ),
-    Setting(
         "durability",
         "choice",
         "server",

@@ -27,7 +27,6 @@ inline constexpr std::array<std::string_view, 3> posix_writeback{"auto", "always
 namespace setting_default {
 inline constexpr std::uint64_t merge = 1;
 inline constexpr std::uint64_t sort_buffer = 268435456;
-inline constexpr std::uint64_t record_max = 32768;
 inline constexpr std::uint64_t channel = 1048576;
 inline constexpr std::uint64_t direct_above = 0;
 inline constexpr std::uint64_t timeout = 60000;
@@ -43,7 +42,6 @@ inline constexpr std::array setting_rules{
     SettingRule{.name = "strategy", .kind = SettingKind::choice, .words = setting_words::strategy},
     SettingRule{.name = "merge", .kind = SettingKind::toggle},
     SettingRule{.name = "sort_buffer", .kind = SettingKind::bytes, .least = 1048576, .most = 1099511627776},
-    SettingRule{.name = "record_max", .kind = SettingKind::bytes, .least = 4096, .most = 1048576, .power_of_two = true},
     SettingRule{.name = "durability", .kind = SettingKind::choice, .words = setting_words::durability},
     SettingRule{.name = "sink", .kind = SettingKind::choice, .words = setting_words::sink},
     SettingRule{.name = "channel", .kind = SettingKind::bytes, .least = 65536, .most = 16777216, .power_of_two = true},

@@ -146,7 +146,6 @@ constexpr std::array bindings{
     Binding{"strategy", assign<&FileSettings::strategy>},
     Binding{"merge", assign<&FileSettings::merge>},
     Binding{"sort_buffer", assign<&FileSettings::sort_buffer_bytes>},
-    Binding{"record_max", assign<&FileSettings::record_max_bytes>},
     Binding{"durability", assign<&FileSettings::durability>},
     Binding{"sink", assign<&FileSettings::sink>},
     Binding{"channel", assign<&Settings::channel_bytes>},

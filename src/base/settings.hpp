@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -40,9 +41,18 @@ struct FileSettings {
   SinkMode sink = SinkMode::automatic;
   std::uint32_t merge = setting_default::merge;                    // 0 or 1
   std::uint64_t sort_buffer_bytes = setting_default::sort_buffer;  // for the whole node and file
-  std::uint64_t record_max_bytes = setting_default::record_max;
+  // The largest record; longer pieces are cut. Copies of staged files and recoveries have larger ones.
+  std::uint64_t record_max_bytes = 32 * KiB;
 };
 static_assert(sizeof(FileSettings) == 32);
+
+// The largest record_max_bytes that an agent takes.
+inline constexpr std::uint64_t record_max_most = MiB;
+// An agent refuses a file for which this is false.
+constexpr bool sound_record_max(const FileSettings& settings) {
+  const std::uint64_t bytes = settings.record_max_bytes;
+  return std::has_single_bit(bytes) && bytes >= 4 * KiB && bytes <= record_max_most;
+}
 
 // True if the bytes are on the disk after the close, or after the background work that the close leaves.
 constexpr bool ends_on_disk(const FileSettings& settings) {

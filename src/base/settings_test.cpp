@@ -59,7 +59,6 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("strategy", "auto").settings.file.strategy, Strategy::automatic);
   EXPECT_EQ(attempt("merge", "no").settings.file.merge, 0U);
   EXPECT_EQ(attempt("sort_buffer", "16MiB").settings.file.sort_buffer_bytes, 16 * MiB);
-  EXPECT_EQ(attempt("record_max", "4k").settings.file.record_max_bytes, 4 * KiB);
   EXPECT_EQ(attempt("durability", "disk").settings.file.durability, Durability::disk);
   EXPECT_EQ(attempt("durability", "node").settings.file.durability, Durability::node);
   EXPECT_EQ(attempt("sink", "direct").settings.file.sink, SinkMode::direct);
@@ -97,15 +96,15 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("target", "first").settings.target, Target::first);
   EXPECT_EQ(attempt("stage_directory", "/local").settings.stage_directory, "/local");
   EXPECT_EQ(attempt("cost_directory", "/home/me/costs").settings.cost_directory, "/home/me/costs");
-  EXPECT_EQ(setting_names().size(), 31U);
+  EXPECT_EQ(setting_names().size(), 30U);
 }
 
 TEST(Set, knows_the_hints_of_the_installed_header) {
   const auto names = setting_names();
   for (const std::string_view hint :
-       {MILLRACE_HINT_STRATEGY, MILLRACE_HINT_MERGE, MILLRACE_HINT_SORT_BUFFER, MILLRACE_HINT_RECORD_MAX,
-        MILLRACE_HINT_DURABILITY, MILLRACE_HINT_SINK, MILLRACE_HINT_ACROSS_NODES, MILLRACE_HINT_TOPOLOGY,
-        MILLRACE_HINT_FILE_SERVERS, MILLRACE_HINT_STRIPE, MILLRACE_HINT_STAGE, MILLRACE_HINT_TARGET}) {
+       {MILLRACE_HINT_STRATEGY, MILLRACE_HINT_MERGE, MILLRACE_HINT_SORT_BUFFER, MILLRACE_HINT_DURABILITY,
+        MILLRACE_HINT_SINK, MILLRACE_HINT_ACROSS_NODES, MILLRACE_HINT_TOPOLOGY, MILLRACE_HINT_FILE_SERVERS,
+        MILLRACE_HINT_STRIPE, MILLRACE_HINT_STAGE, MILLRACE_HINT_TARGET}) {
     ASSERT_TRUE(hint.starts_with("millrace_")) << hint;
     EXPECT_THAT(names, Contains(hint.substr(9)));
   }
@@ -140,10 +139,8 @@ TEST(Set, takes_both_ends_of_a_range_and_nothing_outside) {
   EXPECT_TRUE(attempt("sort_buffer", "1TiB").ok);
   EXPECT_FALSE(attempt("sort_buffer", "1048575").ok);
   EXPECT_FALSE(attempt("sort_buffer", "1025GiB").ok);
-  EXPECT_TRUE(attempt("record_max", "1MiB").ok);
-  EXPECT_FALSE(attempt("record_max", "2MiB").ok);
-  EXPECT_FALSE(attempt("record_max", "2KiB").ok);
-  EXPECT_FALSE(attempt("record_max", "48KiB").ok);
+  EXPECT_FALSE(attempt("channel", "48KiB").ok);
+  EXPECT_FALSE(attempt("channel", "96KiB").ok);
   EXPECT_TRUE(attempt("channel", "16MiB").ok);
   EXPECT_FALSE(attempt("channel", "32MiB").ok);
   EXPECT_FALSE(attempt("channel", "96KiB").ok);
@@ -166,9 +163,9 @@ TEST(Set, says_what_is_allowed_and_leaves_the_value_alone) {
   EXPECT_FALSE(strategy.ok);
   EXPECT_THAT(strategy.message, HasSubstr("strategy = 'fast'"));
   EXPECT_THAT(strategy.message, HasSubstr("one of auto, immediate, sort, journal"));
-  const Attempt record = attempt("record_max", "3");
-  EXPECT_THAT(record.message, HasSubstr("a power of two from 4KiB to 1MiB"));
-  EXPECT_EQ(record.settings.file.record_max_bytes, 32 * KiB);
+  const Attempt channel = attempt("channel", "3");
+  EXPECT_THAT(channel.message, HasSubstr("a power of two from 64KiB to 16MiB"));
+  EXPECT_EQ(channel.settings.channel_bytes, MiB);
   EXPECT_THAT(attempt("stage", "half").message, HasSubstr("one of auto, none, whole, pieces"));
   EXPECT_THAT(attempt("target", "all").message, HasSubstr("one of shared, first"));
   EXPECT_THAT(attempt("file_servers", "all").message, HasSubstr("auto, or a number from 1 to 64"));

@@ -232,7 +232,7 @@ def test_no_signal_is_lost_to_a_thread(millrace):
         (["run", "--unknown", "--", "true"], 2, "--unknown"),
         (["run", "--sort-buffer", "12parsec", "true"], 2, "--sort-buffer: '12parsec' is not a size"),
         (["run", "--sort-buffer", "1KiB", "true"], 2, "allowed: 1MiB to 1TiB"),
-        (["run", "--record-max", "48KiB", "true"], 2, "not a power of two"),
+        (["run", "--channel", "96KiB", "true"], 2, "not a power of two"),
         (["run", "--strategy", "fast", "true"], 2, "allowed: auto, immediate, sort, journal"),
         (["run", "--durability", "tape", "true"], 2, "allowed: server, disk, node"),
         (["run", "--timeout", "1ms", "true"], 2, "allowed: 100ms to 86400s"),
