@@ -154,13 +154,6 @@ SETTINGS: tuple[Setting, ...] = (
         high=86_400_000,
     ),
     Setting(
-        "across_nodes",
-        "switch",
-        "1",
-        "Agents of several nodes work together on a file; if not, the MPI library alone writes it.",
-        hint=True,
-    ),
-    Setting(
         "topology",
         "choice",
         "auto",
@@ -172,8 +165,9 @@ SETTINGS: tuple[Setting, ...] = (
         "file_servers",
         "count",
         "auto",
-        "Nodes whose agents write a file that several nodes have open; at most one per node.",
-        low=1,
+        "Nodes whose agents write a file that several nodes have open; at most one per node. 0: the MPI library alone "
+        "writes it.",
+        low=0,
         high=64,
         automatic=True,
         hint=True,

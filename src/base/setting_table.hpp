@@ -23,7 +23,7 @@ inline constexpr std::array<std::string_view, 2> target{"shared", "first"};
 inline constexpr std::array<std::string_view, 3> posix_writeback{"auto", "always", "never"};
 }  // namespace setting_words
 
-// Built-in values: bytes, milliseconds, counts, 0 or 1. A count or size of 0 means auto.
+// Built-in values: bytes, milliseconds, 0 or 1. A size of 0 means auto.
 namespace setting_default {
 inline constexpr std::uint64_t merge = 1;
 inline constexpr std::uint64_t sort_buffer = 268435456;
@@ -32,8 +32,6 @@ inline constexpr std::uint64_t direct_above = 0;
 inline constexpr std::uint64_t timeout = 60000;
 inline constexpr std::uint64_t storage_timeout = 1800000;
 inline constexpr std::uint64_t write_within = 5000;
-inline constexpr std::uint64_t across_nodes = 1;
-inline constexpr std::uint64_t file_servers = 0;
 inline constexpr std::uint64_t stripe = 0;
 inline constexpr std::uint64_t posix = 0;
 }  // namespace setting_default
@@ -49,9 +47,8 @@ inline constexpr std::array setting_rules{
     SettingRule{.name = "timeout", .kind = SettingKind::duration, .least = 100, .most = 86400000},
     SettingRule{.name = "storage_timeout", .kind = SettingKind::duration, .least = 1000, .most = 2592000000},
     SettingRule{.name = "write_within", .kind = SettingKind::duration, .least = 100, .most = 86400000},
-    SettingRule{.name = "across_nodes", .kind = SettingKind::toggle},
     SettingRule{.name = "topology", .kind = SettingKind::choice, .words = setting_words::topology},
-    SettingRule{.name = "file_servers", .kind = SettingKind::count, .least = 1, .most = 64, .automatic = true},
+    SettingRule{.name = "file_servers", .kind = SettingKind::count, .least = 0, .most = 64, .automatic = true},
     SettingRule{.name = "stripe", .kind = SettingKind::bytes, .least = 1048576, .most = 1073741824, .power_of_two = true, .automatic = true},
     SettingRule{.name = "stage", .kind = SettingKind::choice, .words = setting_words::stage},
     SettingRule{.name = "target", .kind = SettingKind::choice, .words = setting_words::target},

@@ -21,6 +21,7 @@ namespace {
 // A setting's text after parsing; the kind decides which member counts.
 struct Value {
   std::uint64_t number = 0;
+  bool automatic = false;
   std::string text;
   std::vector<std::string> list;
 };
@@ -122,6 +123,9 @@ void put(T& target, Value&& value) {
     target = std::move(value.text);
   } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
     target = std::move(value.list);
+  } else if constexpr (std::is_same_v<T, std::optional<std::uint32_t>>) {
+    target.reset();
+    if (!value.automatic) target = static_cast<std::uint32_t>(value.number);
   } else {
     target = static_cast<T>(value.number);
   }
@@ -153,7 +157,6 @@ constexpr std::array bindings{
     Binding{"timeout", assign<&Settings::timeout_ms>},
     Binding{"storage_timeout", assign<&Settings::storage_timeout_ms>},
     Binding{"write_within", assign<&Settings::write_within_ms>},
-    Binding{"across_nodes", assign<&Settings::across_nodes>},
     Binding{"topology", assign<&Settings::topology>},
     Binding{"file_servers", assign<&Settings::file_servers>},
     Binding{"stripe", assign<&Settings::stripe_bytes>},
@@ -219,8 +222,8 @@ Status set(Settings& settings, std::string_view name, std::string_view text, std
     return Code::invalid;
   }
   Value value;
-  const bool automatic = rule->automatic && parse::same_word(parse::trim(text), "auto");
-  const std::string allowed = automatic ? std::string() : read(*rule, text, value);
+  value.automatic = rule->automatic && parse::same_word(parse::trim(text), "auto");
+  const std::string allowed = value.automatic ? std::string() : read(*rule, text, value);
   if (allowed.empty()) {
     bindings[static_cast<std::size_t>(rule - setting_rules.begin())].assign(settings, std::move(value));
     return {};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,10 +79,9 @@ struct Settings {
   std::uint64_t write_within_ms = setting_default::write_within;
   bool enabled = true;  // MILLRACE=0 turns everything off
   // The next settings are for a file that several nodes have open. The values of its first rank count.
-  bool across_nodes = setting_default::across_nodes != 0;  // false: the MPI library alone writes them
   Topology topology = Topology::automatic;
-  std::uint32_t file_servers =
-      setting_default::file_servers;  // at most one per node; 0 = transport/topology.hpp
+  // At most one per node. 0: the MPI library alone writes such files. None: transport/topology.hpp decides.
+  std::optional<std::uint32_t> file_servers;
   std::uint64_t stripe_bytes =
       setting_default::stripe;  // of each file server in turn; 0 = topology.hpp likewise
   Stage stage = Stage::automatic;
@@ -106,6 +106,9 @@ struct Settings {
   std::string stage_directory;    // for staged copies of files; empty = TMPDIR or /tmp
   std::string cost_directory;     // for records of costs of writes; empty = the user's cache folder
 };
+
+// True if the agents of several nodes work together on a file.
+constexpr bool joins_nodes(const Settings& settings) { return settings.file_servers != 0U; }
 
 // The setting's word for a value; "unknown" for any other number.
 std::string_view name_of(Strategy strategy);

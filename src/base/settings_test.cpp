@@ -84,11 +84,12 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("job", "4711.0").settings.job, "4711.0");
   EXPECT_EQ(attempt("agent", "/opt/millraced").settings.agent_program, "/opt/millraced");
   EXPECT_EQ(attempt("journal_directory", "/local").settings.journal_directory, "/local");
-  EXPECT_FALSE(attempt("across_nodes", "no").settings.across_nodes);
   EXPECT_EQ(attempt("topology", "Ring").settings.topology, Topology::ring);
   EXPECT_EQ(attempt("topology", "auto").settings.topology, Topology::automatic);
   EXPECT_EQ(attempt("file_servers", "4").settings.file_servers, 4U);
-  EXPECT_EQ(attempt("file_servers", "auto").settings.file_servers, 0U);
+  EXPECT_EQ(attempt("file_servers", "auto").settings.file_servers, std::nullopt);
+  EXPECT_FALSE(joins_nodes(attempt("file_servers", "0").settings));
+  EXPECT_TRUE(joins_nodes({}) && joins_nodes(attempt("file_servers", "1").settings));
   EXPECT_EQ(attempt("stripe", "4MiB").settings.stripe_bytes, 4 * MiB);
   EXPECT_THAT(attempt("interfaces", "ib0, eth0").settings.interfaces, ElementsAre("ib0", "eth0"));
   EXPECT_EQ(attempt("stage", "Whole").settings.stage, Stage::whole);
@@ -96,15 +97,15 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("target", "first").settings.target, Target::first);
   EXPECT_EQ(attempt("stage_directory", "/local").settings.stage_directory, "/local");
   EXPECT_EQ(attempt("cost_directory", "/home/me/costs").settings.cost_directory, "/home/me/costs");
-  EXPECT_EQ(setting_names().size(), 30U);
+  EXPECT_EQ(setting_names().size(), 29U);
 }
 
 TEST(Set, knows_the_hints_of_the_installed_header) {
   const auto names = setting_names();
   for (const std::string_view hint :
        {MILLRACE_HINT_STRATEGY, MILLRACE_HINT_MERGE, MILLRACE_HINT_SORT_BUFFER, MILLRACE_HINT_DURABILITY,
-        MILLRACE_HINT_SINK, MILLRACE_HINT_ACROSS_NODES, MILLRACE_HINT_TOPOLOGY, MILLRACE_HINT_FILE_SERVERS,
-        MILLRACE_HINT_STRIPE, MILLRACE_HINT_STAGE, MILLRACE_HINT_TARGET}) {
+        MILLRACE_HINT_SINK, MILLRACE_HINT_TOPOLOGY, MILLRACE_HINT_FILE_SERVERS, MILLRACE_HINT_STRIPE,
+        MILLRACE_HINT_STAGE, MILLRACE_HINT_TARGET}) {
     ASSERT_TRUE(hint.starts_with("millrace_")) << hint;
     EXPECT_THAT(names, Contains(hint.substr(9)));
   }
@@ -150,7 +151,6 @@ TEST(Set, takes_both_ends_of_a_range_and_nothing_outside) {
   EXPECT_FALSE(attempt("merge", "2").ok);
   EXPECT_TRUE(attempt("file_servers", "64").ok);
   EXPECT_FALSE(attempt("file_servers", "65").ok);
-  EXPECT_FALSE(attempt("file_servers", "0").ok);
   EXPECT_TRUE(attempt("stripe", "1GiB").ok);
   EXPECT_FALSE(attempt("stripe", "512KiB").ok);
   EXPECT_FALSE(attempt("stripe", "3MiB").ok);
@@ -168,7 +168,7 @@ TEST(Set, says_what_is_allowed_and_leaves_the_value_alone) {
   EXPECT_EQ(channel.settings.channel_bytes, MiB);
   EXPECT_THAT(attempt("stage", "half").message, HasSubstr("one of auto, none, whole, pieces"));
   EXPECT_THAT(attempt("target", "all").message, HasSubstr("one of shared, first"));
-  EXPECT_THAT(attempt("file_servers", "all").message, HasSubstr("auto, or a number from 1 to 64"));
+  EXPECT_THAT(attempt("file_servers", "all").message, HasSubstr("auto, or a number from 0 to 64"));
   EXPECT_THAT(attempt("stripe", "1").message, HasSubstr("auto, or a power of two from 1MiB to 1GiB"));
   EXPECT_THAT(attempt("timeout", "soon").message, HasSubstr("from 100ms to 24h"));
   const Attempt unknown = attempt("stratgy", "sort");

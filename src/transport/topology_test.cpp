@@ -111,7 +111,7 @@ TEST(Routes, MoreServersThanNodesAreAsManyAsNodes) {
   EXPECT_EQ(plan_route(settings, 4).lanes, 4u);
   settings.file_servers = 1;
   EXPECT_EQ(plan_route(settings, 4).lanes, 1u);
-  settings.file_servers = 0;
+  settings.file_servers.reset();
   EXPECT_EQ(plan_route(settings, 3).lanes, 3u);
   EXPECT_EQ(plan_route(settings, 100).lanes, 4u);
 }

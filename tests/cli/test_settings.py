@@ -141,7 +141,7 @@ def test_bad_environment_names_the_variable():
 @pytest.mark.parametrize(
     ("name", "value", "normal"),
     [
-        ("across_nodes", "no", "0"),
+        ("file_servers", "00", "0"),
         ("topology", " Ring ", "ring"),
         ("file_servers", "AUTO", "auto"),
         ("file_servers", 4, "4"),
@@ -161,13 +161,12 @@ def test_settings_across_nodes(name, value, normal):
     ("name", "value", "allowed"),
     [
         ("topology", "star", "auto, ring, tree, direct"),
-        ("file_servers", "0", "auto, or a number from 1 to 64"),
-        ("file_servers", "65", "auto, or a number from 1 to 64"),
-        ("file_servers", "+4", "auto, or a number from 1 to 64"),
+        ("file_servers", "-1", "auto, or a number from 0 to 64"),
+        ("file_servers", "65", "auto, or a number from 0 to 64"),
+        ("file_servers", "+4", "auto, or a number from 0 to 64"),
         ("stripe", "0", "auto, or a power of two, 1MiB to 1GiB"),
         ("stripe", "3MiB", "auto, or a power of two"),
         ("stripe", "2GiB", "auto, or a power of two"),
-        ("across_nodes", "2", "0 or 1"),
     ],
 )
 def test_bad_settings_across_nodes_say_what_is_allowed(name, value, allowed):
@@ -178,11 +177,10 @@ def test_bad_settings_across_nodes_say_what_is_allowed(name, value, allowed):
 def test_options_across_nodes(millrace):
     done = millrace(
         "run",
-        *("--no-across-nodes", "--topology", "tree", "--file-servers", "2", "--stripe", "8m"),
+        *("--topology", "tree", "--file-servers", "2", "--stripe", "8m"),
         *("--interfaces", "ib0,eth0", "--stats", "env"),
     )
     for line in (
-        "MILLRACE_ACROSS_NODES=0",
         "MILLRACE_TOPOLOGY=tree",
         "MILLRACE_FILE_SERVERS=2",
         "MILLRACE_STRIPE=8MiB",

@@ -104,7 +104,7 @@ ORDERED = ("barrier", "after_barrier", "self_first", "read_back", "parts")
 def test_where_nodes_do_not_work_together_the_order_is_kept_all_the_same(nodes, mpi, strategy):
     """Such files are the MPI library's; nothing is said about what the user asked for."""
     job = nodes.job(mpi)
-    job.run("across", job.folder, *ORDERED, across_nodes=0, strategy=strategy)
+    job.run("across", job.folder, *ORDERED, file_servers=0, strategy=strategy)
     assert "FAIL" not in job.out and [f"pass {name}" in job.out for name in ORDERED] == [True] * len(ORDERED), job.told
     assert "millrace:" not in job.read("err"), job.told
 

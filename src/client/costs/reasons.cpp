@@ -50,7 +50,7 @@ constexpr std::array<ReasonText, static_cast<std::size_t>(Reason::end_of_list)> 
      "the agent's program is not millraced, or another process has the agent's name", "MILLRACE_AGENT"},
     {Reason::agent_cannot_start,
      "no agent could be started; run millrace doctor to see what this machine lacks", ""},
-    {Reason::nodes_set_apart, "nodes are set not to work together", "--across-nodes"},
+    {Reason::nodes_set_apart, "nodes are set not to work together", "--file-servers auto"},
     {Reason::other_file, "its nodes do not see the same file", "--target first"},
     {Reason::no_address, "a node has no agent that other nodes can reach; check MILLRACE_INTERFACES",
      "--interfaces"},

@@ -43,7 +43,7 @@ Introduction introduction_of(MPI_Comm comm, int rank, const std::string& path, c
   if (!wanted) return mine;
   mine.agreement.incoherent = may_be_incoherent(found) ? 1 : 0;
   mine.observed = client::observed_files();
-  const bool starts = settings.across_nodes && mine.agreement.pure != 0 && mine.agreement.bypassed == 0 &&
+  const bool starts = joins_nodes(settings) && mine.agreement.pure != 0 && mine.agreement.bypassed == 0 &&
                       mine.agreement.incoherent == 0 && client::is_last_of_node(size);
   mine.self = describe_self(found, settings, others.plain && !others.routed, starts);
   return mine;

@@ -203,7 +203,7 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
                      wanted && handles_of(*path).written ? 1u : 0u};
   OwnOpen own{comm, handle, path.value_or(""), settings, {}};
   if (wanted) (void)own.found.remember(own.path);
-  const Stage asked = settings.across_nodes ? settings.stage : Stage::none;
+  const Stage asked = joins_nodes(settings) ? settings.stage : Stage::none;
   own.share = wanted ? shares.of(own.path) : client::ReadShares::unknown;
   mine.unknown = own.share == client::ReadShares::unknown ? 1 : 0;
   const bool leads = wanted && asked != Stage::none && client::leads_node(size);
