@@ -249,11 +249,4 @@ SETTINGS: tuple[Setting, ...] = (
         "Node-local directory for copies of files that are read; empty = TMPDIR or /tmp.",
         option=False,
     ),
-    Setting(
-        "cost_directory",
-        "path",
-        "",
-        "Directory for the costs of writes on each file system; empty = millrace in XDG_CACHE_HOME or ~/.cache.",
-        option=False,
-    ),
 )

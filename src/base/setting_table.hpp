@@ -65,7 +65,6 @@ inline constexpr std::array setting_rules{
     SettingRule{.name = "agent", .kind = SettingKind::path},
     SettingRule{.name = "journal_directory", .kind = SettingKind::path},
     SettingRule{.name = "stage_directory", .kind = SettingKind::path},
-    SettingRule{.name = "cost_directory", .kind = SettingKind::path},
 };
 
 }  // namespace millrace

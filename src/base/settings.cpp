@@ -175,7 +175,6 @@ constexpr std::array bindings{
     Binding{"agent", assign<&Settings::agent_program>},
     Binding{"journal_directory", assign<&Settings::journal_directory>},
     Binding{"stage_directory", assign<&Settings::stage_directory>},
-    Binding{"cost_directory", assign<&Settings::cost_directory>},
 };
 static_assert(std::ranges::equal(bindings, setting_rules, {}, &Binding::name, &SettingRule::name));
 

@@ -104,7 +104,6 @@ struct Settings {
   std::string agent_program;      // path of millraced; empty = beside the library
   std::string journal_directory;  // node-local, on a disk; empty = /var/tmp
   std::string stage_directory;    // for staged copies of files; empty = TMPDIR or /tmp
-  std::string cost_directory;     // for records of costs of writes; empty = the user's cache folder
 };
 
 // True if the agents of several nodes work together on a file.

@@ -96,8 +96,7 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("stage", "auto").settings.stage, Stage::automatic);
   EXPECT_EQ(attempt("target", "first").settings.target, Target::first);
   EXPECT_EQ(attempt("stage_directory", "/local").settings.stage_directory, "/local");
-  EXPECT_EQ(attempt("cost_directory", "/home/me/costs").settings.cost_directory, "/home/me/costs");
-  EXPECT_EQ(setting_names().size(), 29U);
+  EXPECT_EQ(setting_names().size(), 28U);
 }
 
 TEST(Set, knows_the_hints_of_the_installed_header) {

@@ -96,7 +96,7 @@ def test_bad_toml_is_an_error_that_names_the_file(world, text):
         settings.resolve({}, path, {})
 
 
-PLACES = ["agent", "cost_directory", "journal_directory", "stage_directory"]
+PLACES = ["agent", "journal_directory", "stage_directory"]
 
 
 def given_away(path):
