@@ -18,7 +18,6 @@
 #define MILLRACE_HINT_SINK "millrace_sink"                 /* auto, buffered, direct */
 #define MILLRACE_HINT_TOPOLOGY "millrace_topology"         /* auto, ring, tree, direct */
 #define MILLRACE_HINT_FILE_SERVERS "millrace_file_servers" /* auto, or a number from 0 to 64 */
-#define MILLRACE_HINT_STRIPE "millrace_stripe"             /* auto, or a power of two, 1MiB to 1GiB */
 #define MILLRACE_HINT_STAGE "millrace_stage"               /* auto, none, whole, pieces */
 #define MILLRACE_HINT_TARGET "millrace_target"             /* shared, first */
 

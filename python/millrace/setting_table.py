@@ -6,7 +6,7 @@ table of the C++ library, the header of the hints, and the tables of docs/refere
 
 from __future__ import annotations
 
-from millrace.units import GIB, KIB, MIB, TIB, format_bytes, format_duration
+from millrace.units import KIB, MIB, TIB, format_bytes, format_duration
 
 
 class Setting:
@@ -169,17 +169,6 @@ SETTINGS: tuple[Setting, ...] = (
         "writes it.",
         low=0,
         high=64,
-        automatic=True,
-        hint=True,
-    ),
-    Setting(
-        "stripe",
-        "bytes",
-        "auto",
-        "With several file servers: bytes of the file for each in turn.",
-        low=MIB,
-        high=GIB,
-        power_of_two=True,
         automatic=True,
         hint=True,
     ),

@@ -32,7 +32,6 @@ inline constexpr std::uint64_t direct_above = 0;
 inline constexpr std::uint64_t timeout = 60000;
 inline constexpr std::uint64_t storage_timeout = 1800000;
 inline constexpr std::uint64_t write_within = 5000;
-inline constexpr std::uint64_t stripe = 0;
 inline constexpr std::uint64_t posix = 0;
 }  // namespace setting_default
 
@@ -49,7 +48,6 @@ inline constexpr std::array setting_rules{
     SettingRule{.name = "write_within", .kind = SettingKind::duration, .least = 100, .most = 86400000},
     SettingRule{.name = "topology", .kind = SettingKind::choice, .words = setting_words::topology},
     SettingRule{.name = "file_servers", .kind = SettingKind::count, .least = 0, .most = 64, .automatic = true},
-    SettingRule{.name = "stripe", .kind = SettingKind::bytes, .least = 1048576, .most = 1073741824, .power_of_two = true, .automatic = true},
     SettingRule{.name = "stage", .kind = SettingKind::choice, .words = setting_words::stage},
     SettingRule{.name = "target", .kind = SettingKind::choice, .words = setting_words::target},
     SettingRule{.name = "interfaces", .kind = SettingKind::names},

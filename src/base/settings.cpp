@@ -159,7 +159,6 @@ constexpr std::array bindings{
     Binding{"write_within", assign<&Settings::write_within_ms>},
     Binding{"topology", assign<&Settings::topology>},
     Binding{"file_servers", assign<&Settings::file_servers>},
-    Binding{"stripe", assign<&Settings::stripe_bytes>},
     Binding{"stage", assign<&Settings::stage>},
     Binding{"target", assign<&Settings::target>},
     Binding{"interfaces", assign<&Settings::interfaces>},

@@ -82,8 +82,6 @@ struct Settings {
   Topology topology = Topology::automatic;
   // At most one per node. 0: the MPI library alone writes such files. None: transport/topology.hpp decides.
   std::optional<std::uint32_t> file_servers;
-  std::uint64_t stripe_bytes =
-      setting_default::stripe;  // of each file server in turn; 0 = topology.hpp likewise
   Stage stage = Stage::automatic;
   Target target = Target::shared;
   std::vector<std::string>

@@ -90,21 +90,20 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("file_servers", "auto").settings.file_servers, std::nullopt);
   EXPECT_FALSE(joins_nodes(attempt("file_servers", "0").settings));
   EXPECT_TRUE(joins_nodes({}) && joins_nodes(attempt("file_servers", "1").settings));
-  EXPECT_EQ(attempt("stripe", "4MiB").settings.stripe_bytes, 4 * MiB);
   EXPECT_THAT(attempt("interfaces", "ib0, eth0").settings.interfaces, ElementsAre("ib0", "eth0"));
   EXPECT_EQ(attempt("stage", "Whole").settings.stage, Stage::whole);
   EXPECT_EQ(attempt("stage", "auto").settings.stage, Stage::automatic);
   EXPECT_EQ(attempt("target", "first").settings.target, Target::first);
   EXPECT_EQ(attempt("stage_directory", "/local").settings.stage_directory, "/local");
-  EXPECT_EQ(setting_names().size(), 28U);
+  EXPECT_EQ(setting_names().size(), 27U);
 }
 
 TEST(Set, knows_the_hints_of_the_installed_header) {
   const auto names = setting_names();
   for (const std::string_view hint :
        {MILLRACE_HINT_STRATEGY, MILLRACE_HINT_MERGE, MILLRACE_HINT_SORT_BUFFER, MILLRACE_HINT_DURABILITY,
-        MILLRACE_HINT_SINK, MILLRACE_HINT_TOPOLOGY, MILLRACE_HINT_FILE_SERVERS, MILLRACE_HINT_STRIPE,
-        MILLRACE_HINT_STAGE, MILLRACE_HINT_TARGET}) {
+        MILLRACE_HINT_SINK, MILLRACE_HINT_TOPOLOGY, MILLRACE_HINT_FILE_SERVERS, MILLRACE_HINT_STAGE,
+        MILLRACE_HINT_TARGET}) {
     ASSERT_TRUE(hint.starts_with("millrace_")) << hint;
     EXPECT_THAT(names, Contains(hint.substr(9)));
   }
@@ -150,9 +149,6 @@ TEST(Set, takes_both_ends_of_a_range_and_nothing_outside) {
   EXPECT_FALSE(attempt("merge", "2").ok);
   EXPECT_TRUE(attempt("file_servers", "64").ok);
   EXPECT_FALSE(attempt("file_servers", "65").ok);
-  EXPECT_TRUE(attempt("stripe", "1GiB").ok);
-  EXPECT_FALSE(attempt("stripe", "512KiB").ok);
-  EXPECT_FALSE(attempt("stripe", "3MiB").ok);
   EXPECT_FALSE(attempt("topology", "star").ok);
   EXPECT_FALSE(attempt("job", "two words").ok);
 }
@@ -168,7 +164,6 @@ TEST(Set, says_what_is_allowed_and_leaves_the_value_alone) {
   EXPECT_THAT(attempt("stage", "half").message, HasSubstr("one of auto, none, whole, pieces"));
   EXPECT_THAT(attempt("target", "all").message, HasSubstr("one of shared, first"));
   EXPECT_THAT(attempt("file_servers", "all").message, HasSubstr("auto, or a number from 0 to 64"));
-  EXPECT_THAT(attempt("stripe", "1").message, HasSubstr("auto, or a power of two from 1MiB to 1GiB"));
   EXPECT_THAT(attempt("timeout", "soon").message, HasSubstr("from 100ms to 24h"));
   const Attempt unknown = attempt("stratgy", "sort");
   EXPECT_FALSE(unknown.ok);

@@ -25,8 +25,7 @@ RoutePlan plan_route(const Settings& settings, std::uint32_t nodes, std::uint64_
   // links. Both save links of the file servers, but a few links cost little.
   const Topology best = nodes <= direct_most_nodes ? Topology::direct : Topology::tree;
   plan.topology = settings.topology == Topology::automatic ? best : settings.topology;
-  const std::uint64_t natural = file_stripe_bytes == 0 ? stripe_default : file_stripe_bytes;
-  plan.stripe_bytes = settings.stripe_bytes == 0 ? natural : settings.stripe_bytes;
+  plan.stripe_bytes = file_stripe_bytes == 0 ? stripe_default : file_stripe_bytes;
   return plan;
 }
 

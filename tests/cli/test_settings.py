@@ -146,9 +146,8 @@ def test_bad_environment_names_the_variable():
         ("file_servers", "AUTO", "auto"),
         ("file_servers", 4, "4"),
         ("file_servers", "064", "64"),
-        ("stripe", "auto", "auto"),
-        ("stripe", "4m", "4MiB"),
-        ("stripe", "1024MiB", "1GiB"),
+        ("direct_above", "auto", "auto"),
+        ("direct_above", "1024MiB", "1GiB"),
         ("interfaces", " ib0, ,eth0,ib0", "ib0,eth0"),
         ("interfaces", ["ib0", "eth0"], "ib0,eth0"),
     ],
@@ -164,9 +163,6 @@ def test_settings_across_nodes(name, value, normal):
         ("file_servers", "-1", "auto, or a number from 0 to 64"),
         ("file_servers", "65", "auto, or a number from 0 to 64"),
         ("file_servers", "+4", "auto, or a number from 0 to 64"),
-        ("stripe", "0", "auto, or a power of two, 1MiB to 1GiB"),
-        ("stripe", "3MiB", "auto, or a power of two"),
-        ("stripe", "2GiB", "auto, or a power of two"),
     ],
 )
 def test_bad_settings_across_nodes_say_what_is_allowed(name, value, allowed):
@@ -177,13 +173,12 @@ def test_bad_settings_across_nodes_say_what_is_allowed(name, value, allowed):
 def test_options_across_nodes(millrace):
     done = millrace(
         "run",
-        *("--topology", "tree", "--file-servers", "2", "--stripe", "8m"),
+        *("--topology", "tree", "--file-servers", "2"),
         *("--interfaces", "ib0,eth0", "--stats", "env"),
     )
     for line in (
         "MILLRACE_TOPOLOGY=tree",
         "MILLRACE_FILE_SERVERS=2",
-        "MILLRACE_STRIPE=8MiB",
         "MILLRACE_INTERFACES=ib0,eth0",
     ):
         assert line in done.stdout.splitlines()

@@ -26,7 +26,7 @@ def nodes():
 
 
 def route(topology, servers):
-    return {"topology": topology, "file_servers": servers, "stripe": "1MiB"}
+    return {"topology": topology, "file_servers": servers}
 
 
 def random_cases():
@@ -62,7 +62,7 @@ def ior_cases():
 
 @pytest.mark.parametrize(("mpi", "topology", "servers", "strategy"), ior_cases())
 def test_strided_and_segmented_writes_are_verified(nodes, mpi, topology, servers, strategy):
-    for transfer, block, segments in ((4096, 16384, 16), (1000, 1000, 300)):
+    for transfer, block, segments in ((4096, 16384, 128), (1000, 1000, 300)):  # 12 MiB are three stripes
         job = nodes.job(mpi)
         words = ["-a", "MPIIO", "-w", "-W", "-e", "--no-warm", "-t", transfer, "-b", block, "-s", segments, "-i", 1]
         job.run(

@@ -163,7 +163,6 @@ Decision decide(const client::TargetFile& target, const Settings& settings, std:
   decision.settings = settings.file;
   decision.topology = settings.topology;
   decision.file_servers = settings.file_servers.value_or(0);
-  decision.stripe_bytes = settings.stripe_bytes;
   decision.storage_host = storage_host;
   if (!joins_nodes(settings)) return decision;
   const auto size = static_cast<ssize_t>(decision.key.size());
@@ -189,7 +188,6 @@ Apart plan_meeting(MPI_Comm comm, std::vector<Peer>& peers, const Decision& deci
   Settings wishes;
   wishes.topology = decision.topology;
   if (decision.file_servers != 0) wishes.file_servers = decision.file_servers;
-  wishes.stripe_bytes = decision.stripe_bytes;
   const auto count = static_cast<std::uint32_t>(nodes.numbers.size());
   const auto holder = std::ranges::find(nodes.hosts, decision.storage_host);
   const bool at_storage = decision.storage_host != 0 && holder != nodes.hosts.end();
