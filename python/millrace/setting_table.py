@@ -57,7 +57,7 @@ class Setting:
         if self.kind == "switch":
             return "0 or 1"
         if self.kind == "paths":
-            return "glob patterns"
+            return "glob patterns, none of them empty"
         if self.kind == "bytes":
             text = f"{format_bytes(self.low)} to {format_bytes(self.high)}"
             text = ("a power of two, " if self.power_of_two else "") + text
@@ -190,8 +190,12 @@ SETTINGS: tuple[Setting, ...] = (
         hint=True,
     ),
     Setting("interfaces", "names", "", "Network interfaces for other nodes, best first; none: the first that is up."),
-    Setting("direct_paths", "paths", "", "Files that stay with the MPI library."),
-    Setting("only_paths", "paths", "", "If given, only these files are accelerated."),
+    Setting(
+        "paths",
+        "paths",
+        "",
+        "Accelerate only files of these names. Files of a pattern that begins with ! stay with the MPI library.",
+    ),
     Setting("posix", "switch", "0", "Also accelerate plain files: read, write, fwrite, Fortran; not only MPI-IO."),
     Setting(
         "posix_writeback",

@@ -77,6 +77,14 @@ def _check_switch(setting: Setting, text: str) -> str:
     raise ValueError(f"'{text}' is neither 0 nor 1")
 
 
+def _check_paths(setting: Setting, text: str) -> str:
+    del setting
+    patterns = [pattern.strip() for pattern in text.split(":")] if text.strip() else []
+    if "" in patterns or "!" in patterns:
+        raise ValueError(f"'{text}' has an empty pattern")
+    return ":".join(patterns)
+
+
 def _check_key(setting: Setting, text: str) -> str:
     del setting
     if len(text) > 64 or not all("!" <= letter <= "~" for letter in text):
@@ -91,6 +99,7 @@ _CHECKS = {
     "duration": _check_duration,
     "choice": _check_choice,
     "switch": _check_switch,
+    "paths": _check_paths,
     "key": _check_key,
 }
 

@@ -78,6 +78,18 @@ std::string read_duration(const SettingRule& rule, std::string_view text, Value&
   return {};
 }
 
+std::string read_paths(std::string_view text, Value& value) {
+  if (parse::trim(text).empty()) return {};
+  for (std::size_t end = 0; end != std::string_view::npos;) {
+    end = text.find(':');
+    const std::string_view pattern = parse::trim(text.substr(0, end));
+    if (pattern.empty() || pattern == "!") return "glob patterns separated by ':', none of them empty";
+    value.list.emplace_back(pattern);
+    if (end != std::string_view::npos) text.remove_prefix(end + 1);
+  }
+  return {};
+}
+
 std::string read_path(std::string_view text, Value& value) {
   if (text.size() >= 4096 || text.find('\0') != std::string_view::npos)
     return "a path of less than 4096 bytes";
@@ -106,8 +118,9 @@ std::string read(const SettingRule& rule, std::string_view text, Value& value) {
     case SettingKind::duration:
       return read_duration(rule, word, value);
     case SettingKind::paths:
+      return read_paths(text, value);
     case SettingKind::names:
-      value.list = parse::list(text, rule.kind == SettingKind::paths ? ':' : ',');
+      value.list = parse::names(text);
       return {};
     case SettingKind::path:
       return read_path(text, value);
@@ -162,8 +175,7 @@ constexpr std::array bindings{
     Binding{"stage", assign<&Settings::stage>},
     Binding{"target", assign<&Settings::target>},
     Binding{"interfaces", assign<&Settings::interfaces>},
-    Binding{"direct_paths", assign<&Settings::direct_paths>},
-    Binding{"only_paths", assign<&Settings::only_paths>},
+    Binding{"paths", assign<&Settings::paths>},
     Binding{"posix", assign<&Settings::posix>},
     Binding{"posix_writeback", assign<&Settings::posix_writeback>},
     Binding{"posix_async", assign<&Settings::posix_async>},
@@ -178,13 +190,10 @@ constexpr std::array bindings{
 static_assert(std::ranges::equal(bindings, setting_rules, {}, &Binding::name, &SettingRule::name));
 
 // "*" also matches "/". A pattern without "/" also matches the last component.
-bool matches(const std::vector<std::string>& patterns, std::string_view path) {
-  const std::string whole(path);
-  const std::string last(path.substr(path.rfind('/') + 1));
-  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-    if (::fnmatch(pattern.c_str(), whole.c_str(), 0) == 0) return true;
-    return pattern.find('/') == std::string::npos && ::fnmatch(pattern.c_str(), last.c_str(), 0) == 0;
-  });
+bool matches(const std::string& pattern, const std::string& path) {
+  if (::fnmatch(pattern.c_str(), path.c_str(), 0) == 0) return true;
+  const std::string last = path.substr(path.rfind('/') + 1);
+  return pattern.find('/') == std::string::npos && ::fnmatch(pattern.c_str(), last.c_str(), 0) == 0;
 }
 
 std::string lower_name(std::string_view name) {
@@ -256,8 +265,16 @@ Settings from_environment(const char* const* environment, std::vector<std::strin
 }
 
 bool path_selected(const Settings& settings, std::string_view path) {
-  if (!settings.only_paths.empty() && !matches(settings.only_paths, path)) return false;
-  return !matches(settings.direct_paths, path);
+  const std::string whole(path);
+  bool limited = false, named = false;
+  for (const std::string& pattern : settings.paths) {
+    const bool excludes = pattern.starts_with('!');
+    const bool matching = matches(pattern.substr(excludes ? 1 : 0), whole);
+    if (excludes && matching) return false;
+    limited = limited || !excludes;
+    named = named || matching;
+  }
+  return named || !limited;
 }
 
 }  // namespace millrace

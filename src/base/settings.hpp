@@ -86,10 +86,9 @@ struct Settings {
   Target target = Target::shared;
   std::vector<std::string>
       interfaces;  // network interfaces for links, best first; empty: the first one that is up
-  // Lists of glob patterns, separated by ":". "*" also matches "/". A pattern without "/" also matches the
-  // last component.
-  std::vector<std::string> direct_paths;  // paths that stay direct, even if only_paths has them
-  std::vector<std::string> only_paths;    // if not empty, only these paths are accelerated
+  // Glob patterns. "*" also matches "/". A pattern without "/" also matches the last component. A path that
+  // matches a pattern behind "!" stays direct. If there are other patterns, only their paths are accelerated.
+  std::vector<std::string> paths;
   // The next settings are for plain files (libmillrace_posix.so).
   bool posix = setting_default::posix != 0;  // `millrace run` preloads the library
   Early posix_writeback = Early::automatic;
@@ -131,7 +130,7 @@ Status set(Settings& settings, std::string_view name, std::string_view value, st
 // invalid variables are ignored, with one line each in `messages`.
 Settings from_environment(const char* const* environment, std::vector<std::string>& messages);
 
-// True if `path` may take the pipeline at all (only_paths, direct_paths).
+// True if `path` may take the pipeline at all (Settings::paths).
 bool path_selected(const Settings& settings, std::string_view path);
 
 }  // namespace millrace

@@ -69,9 +69,8 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("timeout", "1500ms").settings.timeout_ms, 1500U);
   EXPECT_EQ(attempt("write_within", "250ms").settings.write_within_ms, 250U);
   EXPECT_EQ(attempt("timeout", "2min").settings.timeout_ms, 120'000U);
-  EXPECT_THAT(attempt("direct_paths", "/tmp/*: *.log :").settings.direct_paths,
-              ElementsAre("/tmp/*", "*.log"));
-  EXPECT_THAT(attempt("only_paths", "/scratch/*").settings.only_paths, ElementsAre("/scratch/*"));
+  EXPECT_THAT(attempt("paths", "/tmp/*: !*.log ").settings.paths, ElementsAre("/tmp/*", "!*.log"));
+  EXPECT_THAT(attempt("paths", " ").settings.paths, ElementsAre());
   EXPECT_TRUE(attempt("posix", "1").settings.posix);
   EXPECT_EQ(attempt("posix_writeback", "Always").settings.posix_writeback, Early::always);
   EXPECT_EQ(attempt("posix_writeback", "never").settings.posix_writeback, Early::never);
@@ -95,7 +94,7 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("stage", "auto").settings.stage, Stage::automatic);
   EXPECT_EQ(attempt("target", "first").settings.target, Target::first);
   EXPECT_EQ(attempt("stage_directory", "/local").settings.stage_directory, "/local");
-  EXPECT_EQ(setting_names().size(), 27U);
+  EXPECT_EQ(setting_names().size(), 26U);
 }
 
 TEST(Set, knows_the_hints_of_the_installed_header) {
@@ -164,6 +163,8 @@ TEST(Set, says_what_is_allowed_and_leaves_the_value_alone) {
   EXPECT_THAT(attempt("stage", "half").message, HasSubstr("one of auto, none, whole, pieces"));
   EXPECT_THAT(attempt("target", "all").message, HasSubstr("one of shared, first"));
   EXPECT_THAT(attempt("file_servers", "all").message, HasSubstr("auto, or a number from 0 to 64"));
+  for (const char* const text : {":", "*.log:", ":*.log", "a::b", "!", "a: !"})
+    EXPECT_THAT(attempt("paths", text).message, HasSubstr("none of them empty")) << text;
   EXPECT_THAT(attempt("timeout", "soon").message, HasSubstr("from 100ms to 24h"));
   const Attempt unknown = attempt("stratgy", "sort");
   EXPECT_FALSE(unknown.ok);
@@ -200,20 +201,23 @@ TEST(FromEnvironment, is_turned_off_by_millrace_0) {
   EXPECT_TRUE(from_environment(nullptr, messages).enabled);
 }
 
-TEST(PathSelected, follows_both_lists) {
+TEST(PathSelected, is_limited_by_some_patterns_and_excluded_by_others) {
   Settings settings;
   EXPECT_TRUE(path_selected(settings, "/data/out.h5"));
-  settings.only_paths = {"/data/*"};
+  settings.paths = {"/data/*"};
   EXPECT_TRUE(path_selected(settings, "/data/deep/out.h5"));
   EXPECT_FALSE(path_selected(settings, "/home/out.h5"));
-  settings.direct_paths = {"*.log"};
+  settings.paths.emplace_back("!*.log");
   EXPECT_FALSE(path_selected(settings, "/data/run.log"));
   EXPECT_TRUE(path_selected(settings, "/data/run.log.h5"));
+  settings.paths = {"!*.log"};
+  EXPECT_FALSE(path_selected(settings, "/data/run.log"));
+  EXPECT_TRUE(path_selected(settings, "/home/out.h5"));
 }
 
 TEST(PathSelected, holds_a_pattern_without_slash_against_the_last_component) {
   Settings settings;
-  settings.direct_paths = {"restart.?"};
+  settings.paths = {"!restart.?"};
   EXPECT_FALSE(path_selected(settings, "/data/restart.1"));
   EXPECT_FALSE(path_selected(settings, "restart.2"));
   EXPECT_TRUE(path_selected(settings, "/data/restart.10"));

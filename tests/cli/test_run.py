@@ -236,6 +236,8 @@ def test_no_signal_is_lost_to_a_thread(millrace):
         (["run", "--strategy", "fast", "true"], 2, "allowed: auto, immediate, sort, journal"),
         (["run", "--durability", "tape", "true"], 2, "allowed: server, disk, node"),
         (["run", "--timeout", "1ms", "true"], 2, "allowed: 100ms to 86400s"),
+        (["run", "--paths", "*.h5::*.nc", "true"], 2, "'*.h5::*.nc' has an empty pattern"),
+        (["run", "--paths", "!", "true"], 2, "'!' has an empty pattern"),
         (["run", "--stats=/no/such/folder/x.json", "true"], 2, "does not exist"),
         (["run", "--trace", ".", "true"], 2, "is a folder"),
         (["run", "--config", "none.toml", "true"], 2, "none.toml: No such file"),

@@ -68,14 +68,14 @@ def test_toml_types(world):
     path = toml(
         world / "work",
         "[run]\nmerge = false\nsort_buffer = 1048576\ntimeout = 5\n"
-        'only_paths = ["a*", "b*"]\ninterfaces = ["ib0", "eth0"]\n',
+        'paths = ["a*", "!b*"]\ninterfaces = ["ib0", "eth0"]\n',
     )
     values = settings.resolve({}, path, {}).changed()
     assert values == {
         "MILLRACE_MERGE": "0",
         "MILLRACE_SORT_BUFFER": "1MiB",
         "MILLRACE_TIMEOUT": "5s",
-        "MILLRACE_ONLY_PATHS": "a*:b*",
+        "MILLRACE_PATHS": "a*:!b*",
         "MILLRACE_INTERFACES": "ib0,eth0",
     }
 

@@ -164,7 +164,7 @@ def test_libraries_that_order_their_writes_by_barriers(nodes, monkeypatch, clien
         pytest.skip(f"no {client} for {mpi} here")
     found = {}
     for name, settings in (
-        ("stock", {"only_paths": "/nowhere/*"}),
+        ("stock", {"paths": "/nowhere/*"}),
         ("millrace", {"strategy": "sort", **route("direct", 3)}),
     ):
         (job.folder / name).mkdir()

@@ -26,7 +26,7 @@ constexpr std::array<ReasonText, static_cast<std::size_t>(Reason::end_of_list)> 
     {Reason::child_of_fork, "a child of fork() writes past the pipeline", ""},
     {Reason::turned_off, "turned off", "MILLRACE=1"},
     {Reason::only_reads, "opened for reading only", ""},
-    {Reason::path_set_direct, "the path is set to stay direct", "--direct-paths, --only-paths"},
+    {Reason::path_set_direct, "the path is set to stay direct", "--paths"},
     {Reason::no_such_name, "the file cannot be found by its name", ""},
     {Reason::agent_gone, "the agent has gone", ""},
     {Reason::cannot_open_again, "the file cannot be opened a second time", ""},
