@@ -25,8 +25,7 @@
  *   memory of devices is -EFAULT. The child may open its own handles.
  * - A call that lacks memory returns -ENOMEM. A call that lacks descriptors, processes or threads returns
  *   -EMFILE, -ENFILE or -EAGAIN.
- * - Settings come from the environment (MILLRACE_TIMEOUT, MILLRACE_POSIX_WRITEBACK). The first call reads
- * them.
+ * - The setting MILLRACE_TIMEOUT comes from the environment. The first call reads it.
  */
 #ifndef MILLRACE_H
 #define MILLRACE_H

@@ -198,13 +198,6 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("posix", "switch", "0", "Also accelerate plain files: read, write, fwrite, Fortran; not only MPI-IO."),
     Setting(
-        "posix_writeback",
-        "choice",
-        "auto",
-        "When large writes of plain files go to the disk at once; auto: after the program has synced such a file.",
-        choices=("auto", "always", "never"),
-    ),
-    Setting(
         "posix_async",
         "paths",
         "",

@@ -20,7 +20,6 @@ inline constexpr std::array<std::string_view, 3> sink{"auto", "buffered", "direc
 inline constexpr std::array<std::string_view, 4> topology{"auto", "ring", "tree", "direct"};
 inline constexpr std::array<std::string_view, 4> stage{"auto", "none", "whole", "pieces"};
 inline constexpr std::array<std::string_view, 2> target{"shared", "first"};
-inline constexpr std::array<std::string_view, 3> posix_writeback{"auto", "always", "never"};
 }  // namespace setting_words
 
 // Built-in values: bytes, milliseconds, 0 or 1. A size of 0 means auto.
@@ -53,7 +52,6 @@ inline constexpr std::array setting_rules{
     SettingRule{.name = "interfaces", .kind = SettingKind::names},
     SettingRule{.name = "paths", .kind = SettingKind::paths},
     SettingRule{.name = "posix", .kind = SettingKind::toggle},
-    SettingRule{.name = "posix_writeback", .kind = SettingKind::choice, .words = setting_words::posix_writeback},
     SettingRule{.name = "posix_async", .kind = SettingKind::paths},
     SettingRule{.name = "posix_stage", .kind = SettingKind::paths},
     SettingRule{.name = "stats", .kind = SettingKind::path},

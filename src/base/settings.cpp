@@ -177,7 +177,6 @@ constexpr std::array bindings{
     Binding{"interfaces", assign<&Settings::interfaces>},
     Binding{"paths", assign<&Settings::paths>},
     Binding{"posix", assign<&Settings::posix>},
-    Binding{"posix_writeback", assign<&Settings::posix_writeback>},
     Binding{"posix_async", assign<&Settings::posix_async>},
     Binding{"posix_stage", assign<&Settings::posix_stage>},
     Binding{"stats", assign<&Settings::stats_path>},

@@ -31,9 +31,6 @@ enum class Stage : std::uint32_t { automatic = 0, none = 1, whole = 2, pieces = 
 // The file of a path: a shared file that all nodes see, or a file of the first rank's node.
 enum class Target : std::uint32_t { shared = 0, first = 1 };
 
-// Early writeback of a program's plain files (plain/early.hpp).
-enum class Early : std::uint32_t { automatic = 0, always = 1, never = 2 };
-
 // The settings of one file. The layout is fixed, because the client sends them to the agent when it registers
 // a file.
 struct FileSettings {
@@ -91,8 +88,7 @@ struct Settings {
   std::vector<std::string> paths;
   // The next settings are for plain files (libmillrace_posix.so).
   bool posix = setting_default::posix != 0;  // `millrace run` preloads the library
-  Early posix_writeback = Early::automatic;
-  std::vector<std::string> posix_async;  // glob patterns of paths with write-behind (plain/behind.hpp)
+  std::vector<std::string> posix_async;      // glob patterns of paths with write-behind (plain/behind.hpp)
   std::vector<std::string>
       posix_stage;                // patterns of glob(3): files that MPI_Init copies to every node (ADR 25)
   std::string stats_path;         // file for JSON lines; a directory: one file per node; empty = off

@@ -72,8 +72,6 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_THAT(attempt("paths", "/tmp/*: !*.log ").settings.paths, ElementsAre("/tmp/*", "!*.log"));
   EXPECT_THAT(attempt("paths", " ").settings.paths, ElementsAre());
   EXPECT_TRUE(attempt("posix", "1").settings.posix);
-  EXPECT_EQ(attempt("posix_writeback", "Always").settings.posix_writeback, Early::always);
-  EXPECT_EQ(attempt("posix_writeback", "never").settings.posix_writeback, Early::never);
   EXPECT_THAT(attempt("posix_async", "*.out:/scratch/*").settings.posix_async,
               ElementsAre("*.out", "/scratch/*"));
   EXPECT_THAT(attempt("posix_stage", "deck.in: tables/*").settings.posix_stage,
@@ -94,7 +92,7 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("stage", "auto").settings.stage, Stage::automatic);
   EXPECT_EQ(attempt("target", "first").settings.target, Target::first);
   EXPECT_EQ(attempt("stage_directory", "/local").settings.stage_directory, "/local");
-  EXPECT_EQ(setting_names().size(), 26U);
+  EXPECT_EQ(setting_names().size(), 25U);
 }
 
 TEST(Set, knows_the_hints_of_the_installed_header) {

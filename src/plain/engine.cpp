@@ -25,13 +25,10 @@ struct Words {
 // The table of docs/reference/statistics.md.
 Words words_for(const Noted& noted, const EarlyWriteback& early) {
   if (noted.behind_bytes != 0) return {"write-behind: posix_async names the file", "--posix-async"};
-  if (early.mode() == Early::never) return {"early writeback is turned off", "--posix-writeback auto"};
-  if (noted.early_bytes != 0 && early.mode() == Early::always)
-    return {"early writeback is set to always", "--posix-writeback auto"};
-  if (noted.early_bytes != 0)
-    return {"early writeback: the program syncs its files", "--posix-writeback never"};
+  if (early.off()) return {"early writeback is turned off", "MILLRACE=1"};
+  if (noted.early_bytes != 0) return {"early writeback: the program syncs its files", ""};
   if (noted.offered_bytes != 0) return {"fewer than 2 MiB were written in a row", ""};
-  return {"the program had not synced a file of 4 MiB or more before", "--posix-writeback always"};
+  return {"the program had not synced a file of 4 MiB or more before", ""};
 }
 
 }  // namespace
@@ -40,12 +37,7 @@ Words words_for(const Noted& noted, const EarlyWriteback& early) {
 // reports bad values.
 void Engine::configure() {
   const char* enabled = std::getenv("MILLRACE");
-  const char* word = std::getenv("MILLRACE_POSIX_WRITEBACK");
-  Early mode = Early::automatic;
-  if (word != nullptr && std::strcmp(word, "always") == 0) mode = Early::always;
-  if (word != nullptr && std::strcmp(word, "never") == 0) mode = Early::never;
-  if (enabled != nullptr && std::strcmp(enabled, "0") == 0) mode = Early::never;
-  early_.set_mode(mode);
+  if (enabled != nullptr && std::strcmp(enabled, "0") == 0) early_.turn_off();
   ready_.store(true, std::memory_order_relaxed);
 }
 

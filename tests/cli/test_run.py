@@ -44,8 +44,8 @@ def test_keeps_an_existing_preload_and_hints(millrace, monkeypatch):
 
 def test_posix_is_preloaded_where_asked_for(millrace, world, monkeypatch):
     both = f"{world}/prefix/lib/libmillrace.so:{world}/prefix/lib/libmillrace_posix.so"
-    seen = environment_of(millrace("run", "--posix", "--posix-writeback", "always", "env"))
-    assert seen["LD_PRELOAD"] == both and seen["MILLRACE_POSIX_WRITEBACK"] == "always"
+    seen = environment_of(millrace("run", "--posix", "env"))
+    assert seen["LD_PRELOAD"] == both and seen["MILLRACE_POSIX"] == "1"
     seen = environment_of(millrace("run", "--posix-async", "*.out", "--posix-async", "/scratch/*", "env"))
     assert seen["LD_PRELOAD"] == both and seen["MILLRACE_POSIX_ASYNC"] == "*.out:/scratch/*"
     seen = environment_of(millrace("run", "--posix-stage", "deck.in", "--posix-stage", "tables/*", "env"))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 SKIP = 77
 MODES = {
-    "early": {"MILLRACE_POSIX_WRITEBACK": "always"},
+    "early": {"TEST_SYNCED": "1"},  # for synced.c
     "async": {"MILLRACE_POSIX_ASYNC": "*"},
 }
 
