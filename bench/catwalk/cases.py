@@ -101,11 +101,9 @@ class Point:
             "MILLRACE_STRATEGY": strategy,
             "MILLRACE_MERGE": str(int(merged)),
             "MILLRACE_SORT_BUFFER": f"{buffer_kib}KiB" if self.buffer_mib else "1MiB",
-            "MILLRACE_RECORD_MAX": "32KiB",
             "MILLRACE_TOPOLOGY": "ring",
             "MILLRACE_FILE_SERVERS": "1",
             "MILLRACE_DURABILITY": "disk",
-            "MILLRACE_FDATASYNC_INTERVAL": "64MiB",
             "MILLRACE_DIRECT_ABOVE": "1GiB",
         }
 

@@ -11,18 +11,14 @@
 #ifndef MILLRACE_HINTS_H
 #define MILLRACE_HINTS_H
 
-#define MILLRACE_HINT_STRATEGY "millrace_strategy"                     /* auto, immediate, sort, journal */
-#define MILLRACE_HINT_MERGE "millrace_merge"                           /* 0 or 1 */
-#define MILLRACE_HINT_SORT_BUFFER "millrace_sort_buffer"               /* 1MiB to 1TiB */
-#define MILLRACE_HINT_RECORD_MAX "millrace_record_max"                 /* a power of two, 4KiB to 1MiB */
-#define MILLRACE_HINT_DURABILITY "millrace_durability"                 /* server, disk, node */
-#define MILLRACE_HINT_FDATASYNC_INTERVAL "millrace_fdatasync_interval" /* 4KiB to 1TiB, or 0 = only at close */
-#define MILLRACE_HINT_SINK "millrace_sink"                             /* auto, buffered, direct */
-#define MILLRACE_HINT_ACROSS_NODES "millrace_across_nodes"             /* 0 or 1 */
-#define MILLRACE_HINT_TOPOLOGY "millrace_topology"                     /* auto, ring, tree, direct */
-#define MILLRACE_HINT_FILE_SERVERS "millrace_file_servers"             /* auto, or a number from 1 to 64 */
-#define MILLRACE_HINT_STRIPE "millrace_stripe"                         /* auto, or a power of two, 1MiB to 1GiB */
-#define MILLRACE_HINT_STAGE "millrace_stage"                           /* auto, none, whole, pieces */
-#define MILLRACE_HINT_TARGET "millrace_target"                         /* shared, first */
+#define MILLRACE_HINT_STRATEGY "millrace_strategy"         /* auto, immediate, sort, journal */
+#define MILLRACE_HINT_MERGE "millrace_merge"               /* 0 or 1 */
+#define MILLRACE_HINT_SORT_BUFFER "millrace_sort_buffer"   /* 1MiB to 1TiB */
+#define MILLRACE_HINT_DURABILITY "millrace_durability"     /* server, disk, node */
+#define MILLRACE_HINT_SINK "millrace_sink"                 /* auto, buffered, direct */
+#define MILLRACE_HINT_TOPOLOGY "millrace_topology"         /* auto, ring, tree, direct */
+#define MILLRACE_HINT_FILE_SERVERS "millrace_file_servers" /* auto, or a number from 0 to 64 */
+#define MILLRACE_HINT_STAGE "millrace_stage"               /* auto, none, whole, pieces */
+#define MILLRACE_HINT_TARGET "millrace_target"             /* shared, first */
 
 #endif

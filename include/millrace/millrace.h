@@ -25,8 +25,7 @@
  *   memory of devices is -EFAULT. The child may open its own handles.
  * - A call that lacks memory returns -ENOMEM. A call that lacks descriptors, processes or threads returns
  *   -EMFILE, -ENFILE or -EAGAIN.
- * - Settings come from the environment (MILLRACE_STAGING_BYTES, MILLRACE_TIMEOUT,
- *   MILLRACE_POSIX_WRITEBACK). The first call reads them.
+ * - The setting MILLRACE_TIMEOUT comes from the environment. The first call reads it.
  */
 #ifndef MILLRACE_H
 #define MILLRACE_H
@@ -67,8 +66,8 @@ MILLRACE_API const char* millrace_explain(void);
 
 /* Numbers about the library's present state, for tests and diagnosis. */
 typedef struct millrace_counts {
-  uint64_t handles;       /* open handles */
-  uint64_t staging_bytes; /* registered buffers between host and devices; at most MILLRACE_STAGING_BYTES */
+  uint64_t handles;            /* open handles */
+  uint64_t staging_bytes;      /* registered buffers between host and devices; at most 64 MiB */
   uint64_t staging_peak_bytes; /* the most staging_bytes so far */
   uint64_t narrow;             /* parts of transfers without these buffers, because all were in use */
   uint64_t unpinned;           /* rings of buffers that could not be registered, and are slower */

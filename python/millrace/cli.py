@@ -35,7 +35,7 @@ _PASS_ON = {"allow_interspersed_args": False}
 _STATS_TABLE = "-"  # the value of --stats without a file
 
 
-_METAVARS = {"bytes": "SIZE", "count": "N", "duration": "TIME", "paths": "GLOB", "calls": "LIST", "names": "LIST"}
+_METAVARS = {"bytes": "SIZE", "count": "N", "duration": "TIME", "paths": "GLOB", "names": "LIST"}
 
 
 def _parameter(setting: settings.Setting) -> inspect.Parameter:

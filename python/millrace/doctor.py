@@ -287,7 +287,7 @@ def plan(facts: Mapping[str, Any], configuration: settings.Configuration) -> lis
             "a file that ranks on several nodes have open: "
             + (
                 "the agents of all nodes pass their records on to its file servers"
-                if value["across_nodes"] == "1"
+                if value["file_servers"] != "0"
                 else "the MPI library alone writes it"
             )
         )

@@ -6,7 +6,7 @@ table of the C++ library, the header of the hints, and the tables of docs/refere
 
 from __future__ import annotations
 
-from millrace.units import GIB, KIB, MIB, TIB, format_bytes, format_duration
+from millrace.units import KIB, MIB, TIB, format_bytes, format_duration
 
 
 class Setting:
@@ -23,7 +23,7 @@ class Setting:
     toml: bool = True  # allowed in the [run] table
 
     def __init__(self, name: str, kind: str, default: str, help: str, **details: object) -> None:
-        """`kind`: choice, switch, bytes, count, duration, paths, calls, names, path, key. `details`: see above.
+        """`kind`: choice, switch, bytes, count, duration, paths, names, path, key. `details`: see above.
 
         The default of a choice is its first value: in C++, it is the enumerator 0."""
         unknown = details.keys() - Setting.__annotations__.keys()
@@ -56,10 +56,8 @@ class Setting:
             return ", ".join(self.choices)
         if self.kind == "switch":
             return "0 or 1"
-        if self.kind == "calls":
-            return "any of " + ", ".join(self.choices)
         if self.kind == "paths":
-            return "glob patterns"
+            return "glob patterns, none of them empty"
         if self.kind == "bytes":
             text = f"{format_bytes(self.low)} to {format_bytes(self.high)}"
             text = ("a power of two, " if self.power_of_two else "") + text
@@ -96,31 +94,11 @@ SETTINGS: tuple[Setting, ...] = (
         hint=True,
     ),
     Setting(
-        "record_max",
-        "bytes",
-        "32KiB",
-        "Largest record; longer pieces are cut.",
-        low=4 * KIB,
-        high=MIB,
-        power_of_two=True,
-        hint=True,
-    ),
-    Setting(
         "durability",
         "choice",
         "server",
         "Where the bytes are when a close returns: in the file system, on its disk, or on a disk of this node.",
         choices=("server", "disk", "node"),
-        hint=True,
-    ),
-    Setting(
-        "fdatasync_interval",
-        "bytes",
-        "64MiB",
-        "With durability disk or node: bytes between two fdatasync calls.",
-        low=4 * KIB,
-        high=TIB,
-        zero_means="only at close",
         hint=True,
     ),
     Setting(
@@ -176,13 +154,6 @@ SETTINGS: tuple[Setting, ...] = (
         high=86_400_000,
     ),
     Setting(
-        "across_nodes",
-        "switch",
-        "1",
-        "Agents of several nodes work together on a file; if not, the MPI library alone writes it.",
-        hint=True,
-    ),
-    Setting(
         "topology",
         "choice",
         "auto",
@@ -194,20 +165,10 @@ SETTINGS: tuple[Setting, ...] = (
         "file_servers",
         "count",
         "auto",
-        "Nodes whose agents write a file that several nodes have open; at most one per node.",
-        low=1,
+        "Nodes whose agents write a file that several nodes have open; at most one per node. 0: the MPI library alone "
+        "writes it.",
+        low=0,
         high=64,
-        automatic=True,
-        hint=True,
-    ),
-    Setting(
-        "stripe",
-        "bytes",
-        "auto",
-        "With several file servers: bytes of the file for each in turn.",
-        low=MIB,
-        high=GIB,
-        power_of_two=True,
         automatic=True,
         hint=True,
     ),
@@ -228,46 +189,19 @@ SETTINGS: tuple[Setting, ...] = (
         choices=("shared", "first"),
         hint=True,
     ),
-    Setting(
-        "staging_bytes",
-        "bytes",
-        "64MiB",
-        "Memory of a process for copies from and to devices, at most.",
-        low=MIB,
-        high=64 * GIB,
-        option=False,
-    ),
     Setting("interfaces", "names", "", "Network interfaces for other nodes, best first; none: the first that is up."),
-    Setting("direct_paths", "paths", "", "Files that stay with the MPI library."),
-    Setting("only_paths", "paths", "", "If given, only these files are accelerated."),
     Setting(
-        "direct_calls",
-        "calls",
+        "paths",
+        "paths",
         "",
-        "Kinds of calls that stay with the MPI library.",
-        choices=("independent", "collective", "nonblocking", "split", "read"),
+        "Accelerate only files of these names. Files of a pattern that begins with ! stay with the MPI library.",
     ),
     Setting("posix", "switch", "0", "Also accelerate plain files: read, write, fwrite, Fortran; not only MPI-IO."),
-    Setting(
-        "posix_writeback",
-        "choice",
-        "auto",
-        "When large writes of plain files go to the disk at once; auto: after the program has synced such a file.",
-        choices=("auto", "always", "never"),
-    ),
     Setting(
         "posix_async",
         "paths",
         "",
         "Plain files whose writes return early; fsync and close finish them. Includes --posix.",
-    ),
-    Setting(
-        "posix_async_memory",
-        "bytes",
-        "128MiB",
-        "Memory of a process for such writes; if it is full, they wait.",
-        low=MIB,
-        high=TIB,
     ),
     Setting(
         "posix_stage",
@@ -299,13 +233,6 @@ SETTINGS: tuple[Setting, ...] = (
         "path",
         "",
         "Node-local directory for copies of files that are read; empty = TMPDIR or /tmp.",
-        option=False,
-    ),
-    Setting(
-        "cost_directory",
-        "path",
-        "",
-        "Directory for the costs of writes on each file system; empty = millrace in XDG_CACHE_HOME or ~/.cache.",
         option=False,
     ),
 )

@@ -77,12 +77,12 @@ def _check_switch(setting: Setting, text: str) -> str:
     raise ValueError(f"'{text}' is neither 0 nor 1")
 
 
-def _check_calls(setting: Setting, text: str) -> str:
-    names = [name.strip().lower() for name in text.split(",") if name.strip()]
-    for name in names:
-        if name not in setting.choices:
-            raise ValueError(f"'{name}' is not a kind of call")
-    return ",".join(dict.fromkeys(names))
+def _check_paths(setting: Setting, text: str) -> str:
+    del setting
+    patterns = [pattern.strip() for pattern in text.split(":")] if text.strip() else []
+    if "" in patterns or "!" in patterns:
+        raise ValueError(f"'{text}' has an empty pattern")
+    return ":".join(patterns)
 
 
 def _check_key(setting: Setting, text: str) -> str:
@@ -99,7 +99,7 @@ _CHECKS = {
     "duration": _check_duration,
     "choice": _check_choice,
     "switch": _check_switch,
-    "calls": _check_calls,
+    "paths": _check_paths,
     "key": _check_key,
 }
 

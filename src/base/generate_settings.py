@@ -57,10 +57,10 @@ def cpp_table() -> str:
             words = ", ".join(map(quoted, one.choices))
             lines.append(f"inline constexpr std::array<std::string_view, {len(one.choices)}> {one.name}{{{words}}};\n")
     lines += ["}  // namespace setting_words\n\n"]
-    lines += ["// Built-in values: bytes, milliseconds, counts, 0 or 1. A count or size of 0 means auto.\n"]
+    lines += ["// Built-in values: bytes, milliseconds, 0 or 1. A size of 0 means auto.\n"]
     lines += ["namespace setting_default {\n"]
     for one in SETTINGS:
-        if one.kind in NUMBERS:
+        if one.kind in NUMBERS and one.kind != "count":  # a count has no value for auto
             lines.append(f"inline constexpr std::uint64_t {one.name} = {default_number(one)};\n")
     lines += ["}  // namespace setting_default\n\n"]
     lines += ["inline constexpr std::array setting_rules{\n", *map(rule, SETTINGS), "};\n\n"]

@@ -16,7 +16,6 @@ enum class SettingKind : std::uint8_t {
   duration,  // a time, in milliseconds
   paths,     // glob patterns, separated by ":"
   names,     // words, separated by ","
-  calls,     // some of `words`, separated by ","
   path,
   key,  // short and printable: it becomes part of a socket's name
 };
@@ -29,7 +28,7 @@ struct SettingRule {
   std::uint64_t least = 0;  // range of bytes, count and duration
   std::uint64_t most = 0;
   bool power_of_two = false;
-  bool automatic = false;            // the word "auto" is allowed too, and means 0
+  bool automatic = false;            // the word "auto" is allowed too: a size of 0, or no count
   std::string_view zero_means = {};  // if not empty: 0 is allowed although it is less than `least`
 };
 

@@ -20,57 +20,39 @@ inline constexpr std::array<std::string_view, 3> sink{"auto", "buffered", "direc
 inline constexpr std::array<std::string_view, 4> topology{"auto", "ring", "tree", "direct"};
 inline constexpr std::array<std::string_view, 4> stage{"auto", "none", "whole", "pieces"};
 inline constexpr std::array<std::string_view, 2> target{"shared", "first"};
-inline constexpr std::array<std::string_view, 5> direct_calls{"independent", "collective", "nonblocking", "split", "read"};
-inline constexpr std::array<std::string_view, 3> posix_writeback{"auto", "always", "never"};
 }  // namespace setting_words
 
-// Built-in values: bytes, milliseconds, counts, 0 or 1. A count or size of 0 means auto.
+// Built-in values: bytes, milliseconds, 0 or 1. A size of 0 means auto.
 namespace setting_default {
 inline constexpr std::uint64_t merge = 1;
 inline constexpr std::uint64_t sort_buffer = 268435456;
-inline constexpr std::uint64_t record_max = 32768;
-inline constexpr std::uint64_t fdatasync_interval = 67108864;
 inline constexpr std::uint64_t channel = 1048576;
 inline constexpr std::uint64_t direct_above = 0;
 inline constexpr std::uint64_t timeout = 60000;
 inline constexpr std::uint64_t storage_timeout = 1800000;
 inline constexpr std::uint64_t write_within = 5000;
-inline constexpr std::uint64_t across_nodes = 1;
-inline constexpr std::uint64_t file_servers = 0;
-inline constexpr std::uint64_t stripe = 0;
-inline constexpr std::uint64_t staging_bytes = 67108864;
 inline constexpr std::uint64_t posix = 0;
-inline constexpr std::uint64_t posix_async_memory = 134217728;
 }  // namespace setting_default
 
 inline constexpr std::array setting_rules{
     SettingRule{.name = "strategy", .kind = SettingKind::choice, .words = setting_words::strategy},
     SettingRule{.name = "merge", .kind = SettingKind::toggle},
     SettingRule{.name = "sort_buffer", .kind = SettingKind::bytes, .least = 1048576, .most = 1099511627776},
-    SettingRule{.name = "record_max", .kind = SettingKind::bytes, .least = 4096, .most = 1048576, .power_of_two = true},
     SettingRule{.name = "durability", .kind = SettingKind::choice, .words = setting_words::durability},
-    SettingRule{.name = "fdatasync_interval", .kind = SettingKind::bytes, .least = 4096, .most = 1099511627776, .zero_means = "only at close"},
     SettingRule{.name = "sink", .kind = SettingKind::choice, .words = setting_words::sink},
     SettingRule{.name = "channel", .kind = SettingKind::bytes, .least = 65536, .most = 16777216, .power_of_two = true},
     SettingRule{.name = "direct_above", .kind = SettingKind::bytes, .least = 1, .most = 1099511627776, .automatic = true, .zero_means = "auto"},
     SettingRule{.name = "timeout", .kind = SettingKind::duration, .least = 100, .most = 86400000},
     SettingRule{.name = "storage_timeout", .kind = SettingKind::duration, .least = 1000, .most = 2592000000},
     SettingRule{.name = "write_within", .kind = SettingKind::duration, .least = 100, .most = 86400000},
-    SettingRule{.name = "across_nodes", .kind = SettingKind::toggle},
     SettingRule{.name = "topology", .kind = SettingKind::choice, .words = setting_words::topology},
-    SettingRule{.name = "file_servers", .kind = SettingKind::count, .least = 1, .most = 64, .automatic = true},
-    SettingRule{.name = "stripe", .kind = SettingKind::bytes, .least = 1048576, .most = 1073741824, .power_of_two = true, .automatic = true},
+    SettingRule{.name = "file_servers", .kind = SettingKind::count, .least = 0, .most = 64, .automatic = true},
     SettingRule{.name = "stage", .kind = SettingKind::choice, .words = setting_words::stage},
     SettingRule{.name = "target", .kind = SettingKind::choice, .words = setting_words::target},
-    SettingRule{.name = "staging_bytes", .kind = SettingKind::bytes, .least = 1048576, .most = 68719476736},
     SettingRule{.name = "interfaces", .kind = SettingKind::names},
-    SettingRule{.name = "direct_paths", .kind = SettingKind::paths},
-    SettingRule{.name = "only_paths", .kind = SettingKind::paths},
-    SettingRule{.name = "direct_calls", .kind = SettingKind::calls, .words = setting_words::direct_calls},
+    SettingRule{.name = "paths", .kind = SettingKind::paths},
     SettingRule{.name = "posix", .kind = SettingKind::toggle},
-    SettingRule{.name = "posix_writeback", .kind = SettingKind::choice, .words = setting_words::posix_writeback},
     SettingRule{.name = "posix_async", .kind = SettingKind::paths},
-    SettingRule{.name = "posix_async_memory", .kind = SettingKind::bytes, .least = 1048576, .most = 1099511627776},
     SettingRule{.name = "posix_stage", .kind = SettingKind::paths},
     SettingRule{.name = "stats", .kind = SettingKind::path},
     SettingRule{.name = "trace", .kind = SettingKind::path},
@@ -78,7 +60,6 @@ inline constexpr std::array setting_rules{
     SettingRule{.name = "agent", .kind = SettingKind::path},
     SettingRule{.name = "journal_directory", .kind = SettingKind::path},
     SettingRule{.name = "stage_directory", .kind = SettingKind::path},
-    SettingRule{.name = "cost_directory", .kind = SettingKind::path},
 };
 
 }  // namespace millrace

@@ -21,6 +21,7 @@ namespace {
 // A setting's text after parsing; the kind decides which member counts.
 struct Value {
   std::uint64_t number = 0;
+  bool automatic = false;
   std::string text;
   std::vector<std::string> list;
 };
@@ -77,12 +78,14 @@ std::string read_duration(const SettingRule& rule, std::string_view text, Value&
   return {};
 }
 
-std::string read_calls(const SettingRule& rule, std::string_view text, Value& value) {
-  for (const std::string& call : parse::list(text, ',')) {
-    Value kind;
-    if (!read_choice(rule, call, kind).empty())
-      return "a list, separated by commas, of " + listed(rule.words);
-    value.list.emplace_back(rule.words[kind.number]);
+std::string read_paths(std::string_view text, Value& value) {
+  if (parse::trim(text).empty()) return {};
+  for (std::size_t end = 0; end != std::string_view::npos;) {
+    end = text.find(':');
+    const std::string_view pattern = parse::trim(text.substr(0, end));
+    if (pattern.empty() || pattern == "!") return "glob patterns separated by ':', none of them empty";
+    value.list.emplace_back(pattern);
+    if (end != std::string_view::npos) text.remove_prefix(end + 1);
   }
   return {};
 }
@@ -115,11 +118,10 @@ std::string read(const SettingRule& rule, std::string_view text, Value& value) {
     case SettingKind::duration:
       return read_duration(rule, word, value);
     case SettingKind::paths:
+      return read_paths(text, value);
     case SettingKind::names:
-      value.list = parse::list(text, rule.kind == SettingKind::paths ? ':' : ',');
+      value.list = parse::names(text);
       return {};
-    case SettingKind::calls:
-      return read_calls(rule, word, value);
     case SettingKind::path:
       return read_path(text, value);
     case SettingKind::key:
@@ -134,6 +136,9 @@ void put(T& target, Value&& value) {
     target = std::move(value.text);
   } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
     target = std::move(value.list);
+  } else if constexpr (std::is_same_v<T, std::optional<std::uint32_t>>) {
+    target.reset();
+    if (!value.automatic) target = static_cast<std::uint32_t>(value.number);
   } else {
     target = static_cast<T>(value.number);
   }
@@ -158,30 +163,21 @@ constexpr std::array bindings{
     Binding{"strategy", assign<&FileSettings::strategy>},
     Binding{"merge", assign<&FileSettings::merge>},
     Binding{"sort_buffer", assign<&FileSettings::sort_buffer_bytes>},
-    Binding{"record_max", assign<&FileSettings::record_max_bytes>},
     Binding{"durability", assign<&FileSettings::durability>},
-    Binding{"fdatasync_interval", assign<&FileSettings::fdatasync_interval_bytes>},
     Binding{"sink", assign<&FileSettings::sink>},
     Binding{"channel", assign<&Settings::channel_bytes>},
     Binding{"direct_above", assign<&Settings::direct_above_bytes>},
     Binding{"timeout", assign<&Settings::timeout_ms>},
     Binding{"storage_timeout", assign<&Settings::storage_timeout_ms>},
     Binding{"write_within", assign<&Settings::write_within_ms>},
-    Binding{"across_nodes", assign<&Settings::across_nodes>},
     Binding{"topology", assign<&Settings::topology>},
     Binding{"file_servers", assign<&Settings::file_servers>},
-    Binding{"stripe", assign<&Settings::stripe_bytes>},
     Binding{"stage", assign<&Settings::stage>},
     Binding{"target", assign<&Settings::target>},
-    Binding{"staging_bytes", assign<&Settings::staging_bytes>},
     Binding{"interfaces", assign<&Settings::interfaces>},
-    Binding{"direct_paths", assign<&Settings::direct_paths>},
-    Binding{"only_paths", assign<&Settings::only_paths>},
-    Binding{"direct_calls", assign<&Settings::direct_calls>},
+    Binding{"paths", assign<&Settings::paths>},
     Binding{"posix", assign<&Settings::posix>},
-    Binding{"posix_writeback", assign<&Settings::posix_writeback>},
     Binding{"posix_async", assign<&Settings::posix_async>},
-    Binding{"posix_async_memory", assign<&Settings::posix_async_memory_bytes>},
     Binding{"posix_stage", assign<&Settings::posix_stage>},
     Binding{"stats", assign<&Settings::stats_path>},
     Binding{"trace", assign<&Settings::trace_directory>},
@@ -189,18 +185,14 @@ constexpr std::array bindings{
     Binding{"agent", assign<&Settings::agent_program>},
     Binding{"journal_directory", assign<&Settings::journal_directory>},
     Binding{"stage_directory", assign<&Settings::stage_directory>},
-    Binding{"cost_directory", assign<&Settings::cost_directory>},
 };
 static_assert(std::ranges::equal(bindings, setting_rules, {}, &Binding::name, &SettingRule::name));
 
 // "*" also matches "/". A pattern without "/" also matches the last component.
-bool matches(const std::vector<std::string>& patterns, std::string_view path) {
-  const std::string whole(path);
-  const std::string last(path.substr(path.rfind('/') + 1));
-  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-    if (::fnmatch(pattern.c_str(), whole.c_str(), 0) == 0) return true;
-    return pattern.find('/') == std::string::npos && ::fnmatch(pattern.c_str(), last.c_str(), 0) == 0;
-  });
+bool matches(const std::string& pattern, const std::string& path) {
+  if (::fnmatch(pattern.c_str(), path.c_str(), 0) == 0) return true;
+  const std::string last = path.substr(path.rfind('/') + 1);
+  return pattern.find('/') == std::string::npos && ::fnmatch(pattern.c_str(), last.c_str(), 0) == 0;
 }
 
 std::string lower_name(std::string_view name) {
@@ -236,8 +228,8 @@ Status set(Settings& settings, std::string_view name, std::string_view text, std
     return Code::invalid;
   }
   Value value;
-  const bool automatic = rule->automatic && parse::same_word(parse::trim(text), "auto");
-  const std::string allowed = automatic ? std::string() : read(*rule, text, value);
+  value.automatic = rule->automatic && parse::same_word(parse::trim(text), "auto");
+  const std::string allowed = value.automatic ? std::string() : read(*rule, text, value);
   if (allowed.empty()) {
     bindings[static_cast<std::size_t>(rule - setting_rules.begin())].assign(settings, std::move(value));
     return {};
@@ -272,8 +264,16 @@ Settings from_environment(const char* const* environment, std::vector<std::strin
 }
 
 bool path_selected(const Settings& settings, std::string_view path) {
-  if (!settings.only_paths.empty() && !matches(settings.only_paths, path)) return false;
-  return !matches(settings.direct_paths, path);
+  const std::string whole(path);
+  bool limited = false, named = false;
+  for (const std::string& pattern : settings.paths) {
+    const bool excludes = pattern.starts_with('!');
+    const bool matching = matches(pattern.substr(excludes ? 1 : 0), whole);
+    if (excludes && matching) return false;
+    limited = limited || !excludes;
+    named = named || matching;
+  }
+  return named || !limited;
 }
 
 }  // namespace millrace

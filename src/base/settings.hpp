@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +31,6 @@ enum class Stage : std::uint32_t { automatic = 0, none = 1, whole = 2, pieces = 
 // The file of a path: a shared file that all nodes see, or a file of the first rank's node.
 enum class Target : std::uint32_t { shared = 0, first = 1 };
 
-// Early writeback of a program's plain files (plain/early.hpp).
-enum class Early : std::uint32_t { automatic = 0, always = 1, never = 2 };
-
 // The settings of one file. The layout is fixed, because the client sends them to the agent when it registers
 // a file.
 struct FileSettings {
@@ -40,12 +39,18 @@ struct FileSettings {
   SinkMode sink = SinkMode::automatic;
   std::uint32_t merge = setting_default::merge;                    // 0 or 1
   std::uint64_t sort_buffer_bytes = setting_default::sort_buffer;  // for the whole node and file
-  std::uint64_t record_max_bytes = setting_default::record_max;
-  std::uint64_t fdatasync_interval_bytes =
-      setting_default::fdatasync_interval;  // durability disk: a datasync after so many bytes; 0 = only at
-                                            // close
+  // The largest record; longer pieces are cut. Copies of staged files and recoveries have larger ones.
+  std::uint64_t record_max_bytes = 32 * KiB;
 };
-static_assert(sizeof(FileSettings) == 40);
+static_assert(sizeof(FileSettings) == 32);
+
+// The largest record_max_bytes that an agent takes.
+inline constexpr std::uint64_t record_max_most = MiB;
+// An agent refuses a file for which this is false.
+constexpr bool sound_record_max(const FileSettings& settings) {
+  const std::uint64_t bytes = settings.record_max_bytes;
+  return std::has_single_bit(bytes) && bytes >= 4 * KiB && bytes <= record_max_most;
+}
 
 // True if the bytes are on the disk after the close, or after the background work that the close leaves.
 constexpr bool ends_on_disk(const FileSettings& settings) {
@@ -71,29 +76,19 @@ struct Settings {
   std::uint64_t write_within_ms = setting_default::write_within;
   bool enabled = true;  // MILLRACE=0 turns everything off
   // The next settings are for a file that several nodes have open. The values of its first rank count.
-  bool across_nodes = setting_default::across_nodes != 0;  // false: the MPI library alone writes them
   Topology topology = Topology::automatic;
-  std::uint32_t file_servers =
-      setting_default::file_servers;  // at most one per node; 0 = transport/topology.hpp
-  std::uint64_t stripe_bytes =
-      setting_default::stripe;  // of each file server in turn; 0 = topology.hpp likewise
+  // At most one per node. 0: the MPI library alone writes such files. None: transport/topology.hpp decides.
+  std::optional<std::uint32_t> file_servers;
   Stage stage = Stage::automatic;
   Target target = Target::shared;
-  std::uint64_t staging_bytes =
-      setting_default::staging_bytes;  // memory of a process for copies from and to devices
   std::vector<std::string>
       interfaces;  // network interfaces for links, best first; empty: the first one that is up
-  // Lists of glob patterns, separated by ":". "*" also matches "/". A pattern without "/" also matches the
-  // last component.
-  std::vector<std::string> direct_paths;  // paths that stay direct, even if only_paths has them
-  std::vector<std::string> only_paths;    // if not empty, only these paths are accelerated
-  std::vector<std::string> direct_calls;  // independent, collective, nonblocking, split, read
+  // Glob patterns. "*" also matches "/". A pattern without "/" also matches the last component. A path that
+  // matches a pattern behind "!" stays direct. If there are other patterns, only their paths are accelerated.
+  std::vector<std::string> paths;
   // The next settings are for plain files (libmillrace_posix.so).
   bool posix = setting_default::posix != 0;  // `millrace run` preloads the library
-  Early posix_writeback = Early::automatic;
-  std::vector<std::string> posix_async;  // glob patterns of paths with write-behind (plain/behind.hpp)
-  std::uint64_t posix_async_memory_bytes =
-      setting_default::posix_async_memory;  // for such writes, per process
+  std::vector<std::string> posix_async;      // glob patterns of paths with write-behind (plain/behind.hpp)
   std::vector<std::string>
       posix_stage;                // patterns of glob(3): files that MPI_Init copies to every node (ADR 25)
   std::string stats_path;         // file for JSON lines; a directory: one file per node; empty = off
@@ -102,8 +97,10 @@ struct Settings {
   std::string agent_program;      // path of millraced; empty = beside the library
   std::string journal_directory;  // node-local, on a disk; empty = /var/tmp
   std::string stage_directory;    // for staged copies of files; empty = TMPDIR or /tmp
-  std::string cost_directory;     // for records of costs of writes; empty = the user's cache folder
 };
+
+// True if the agents of several nodes work together on a file.
+constexpr bool joins_nodes(const Settings& settings) { return settings.file_servers != 0U; }
 
 // The setting's word for a value; "unknown" for any other number.
 std::string_view name_of(Strategy strategy);
@@ -129,7 +126,7 @@ Status set(Settings& settings, std::string_view name, std::string_view value, st
 // invalid variables are ignored, with one line each in `messages`.
 Settings from_environment(const char* const* environment, std::vector<std::string>& messages);
 
-// True if `path` may take the pipeline at all (only_paths, direct_paths).
+// True if `path` may take the pipeline at all (Settings::paths).
 bool path_selected(const Settings& settings, std::string_view path);
 
 }  // namespace millrace

@@ -82,10 +82,10 @@ Result<bool> yes_no(std::string_view text) {
 
 Result<std::uint64_t> duration_ms(std::string_view text) { return with_unit(text, time_units); }
 
-std::vector<std::string> list(std::string_view text, char separator) {
+std::vector<std::string> names(std::string_view text) {
   std::vector<std::string> parts;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find(separator), text.size());
+    const std::size_t end = std::min(text.find(','), text.size());
     const std::string_view part = trim(text.substr(0, end));
     if (!part.empty()) parts.emplace_back(part);
     text.remove_prefix(std::min(end + 1, text.size()));

@@ -22,8 +22,8 @@ Result<bool> yes_no(std::string_view text);
 // "90", "90s", "1500ms", "2min", "1h" -> milliseconds; a bare number is seconds.
 Result<std::uint64_t> duration_ms(std::string_view text);
 
-// Non-empty parts between separators, trimmed.
-std::vector<std::string> list(std::string_view text, char separator);
+// The non-empty parts between commas, trimmed.
+std::vector<std::string> names(std::string_view text);
 
 // 33554432 -> "32MiB"; the largest unit that divides it.
 std::string bytes_text(std::uint64_t bytes);

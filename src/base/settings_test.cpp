@@ -59,10 +59,8 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("strategy", "auto").settings.file.strategy, Strategy::automatic);
   EXPECT_EQ(attempt("merge", "no").settings.file.merge, 0U);
   EXPECT_EQ(attempt("sort_buffer", "16MiB").settings.file.sort_buffer_bytes, 16 * MiB);
-  EXPECT_EQ(attempt("record_max", "4k").settings.file.record_max_bytes, 4 * KiB);
   EXPECT_EQ(attempt("durability", "disk").settings.file.durability, Durability::disk);
   EXPECT_EQ(attempt("durability", "node").settings.file.durability, Durability::node);
-  EXPECT_EQ(attempt("fdatasync_interval", "0").settings.file.fdatasync_interval_bytes, 0U);
   EXPECT_EQ(attempt("sink", "direct").settings.file.sink, SinkMode::direct);
   EXPECT_EQ(attempt("channel", "64k").settings.channel_bytes, 64 * KiB);
   EXPECT_EQ(attempt("direct_above", "1m").settings.direct_above_bytes, MiB);
@@ -71,47 +69,38 @@ TEST(Set, knows_each_name_and_changes_its_value) {
   EXPECT_EQ(attempt("timeout", "1500ms").settings.timeout_ms, 1500U);
   EXPECT_EQ(attempt("write_within", "250ms").settings.write_within_ms, 250U);
   EXPECT_EQ(attempt("timeout", "2min").settings.timeout_ms, 120'000U);
-  EXPECT_THAT(attempt("direct_paths", "/tmp/*: *.log :").settings.direct_paths,
-              ElementsAre("/tmp/*", "*.log"));
-  EXPECT_THAT(attempt("only_paths", "/scratch/*").settings.only_paths, ElementsAre("/scratch/*"));
-  EXPECT_THAT(attempt("direct_calls", "Split, read").settings.direct_calls, ElementsAre("split", "read"));
+  EXPECT_THAT(attempt("paths", "/tmp/*: !*.log ").settings.paths, ElementsAre("/tmp/*", "!*.log"));
+  EXPECT_THAT(attempt("paths", " ").settings.paths, ElementsAre());
   EXPECT_TRUE(attempt("posix", "1").settings.posix);
-  EXPECT_EQ(attempt("posix_writeback", "Always").settings.posix_writeback, Early::always);
-  EXPECT_EQ(attempt("posix_writeback", "never").settings.posix_writeback, Early::never);
   EXPECT_THAT(attempt("posix_async", "*.out:/scratch/*").settings.posix_async,
               ElementsAre("*.out", "/scratch/*"));
   EXPECT_THAT(attempt("posix_stage", "deck.in: tables/*").settings.posix_stage,
               ElementsAre("deck.in", "tables/*"));
-  EXPECT_EQ(attempt("posix_async_memory", "64m").settings.posix_async_memory_bytes, 64 * MiB);
   EXPECT_EQ(attempt("stats", "/tmp/s.jsonl").settings.stats_path, "/tmp/s.jsonl");
   EXPECT_EQ(attempt("trace", "t").settings.trace_directory, "t");
   EXPECT_EQ(attempt("job", "4711.0").settings.job, "4711.0");
   EXPECT_EQ(attempt("agent", "/opt/millraced").settings.agent_program, "/opt/millraced");
   EXPECT_EQ(attempt("journal_directory", "/local").settings.journal_directory, "/local");
-  EXPECT_FALSE(attempt("across_nodes", "no").settings.across_nodes);
   EXPECT_EQ(attempt("topology", "Ring").settings.topology, Topology::ring);
   EXPECT_EQ(attempt("topology", "auto").settings.topology, Topology::automatic);
   EXPECT_EQ(attempt("file_servers", "4").settings.file_servers, 4U);
-  EXPECT_EQ(attempt("file_servers", "auto").settings.file_servers, 0U);
-  EXPECT_EQ(attempt("stripe", "4MiB").settings.stripe_bytes, 4 * MiB);
+  EXPECT_EQ(attempt("file_servers", "auto").settings.file_servers, std::nullopt);
+  EXPECT_FALSE(joins_nodes(attempt("file_servers", "0").settings));
+  EXPECT_TRUE(joins_nodes({}) && joins_nodes(attempt("file_servers", "1").settings));
   EXPECT_THAT(attempt("interfaces", "ib0, eth0").settings.interfaces, ElementsAre("ib0", "eth0"));
   EXPECT_EQ(attempt("stage", "Whole").settings.stage, Stage::whole);
   EXPECT_EQ(attempt("stage", "auto").settings.stage, Stage::automatic);
   EXPECT_EQ(attempt("target", "first").settings.target, Target::first);
   EXPECT_EQ(attempt("stage_directory", "/local").settings.stage_directory, "/local");
-  EXPECT_EQ(attempt("cost_directory", "/home/me/costs").settings.cost_directory, "/home/me/costs");
-  EXPECT_EQ(attempt("staging_bytes", "1GiB").settings.staging_bytes, GiB);
-  EXPECT_FALSE(attempt("staging_bytes", "1KiB").ok);
-  EXPECT_EQ(setting_names().size(), 35U);
+  EXPECT_EQ(setting_names().size(), 25U);
 }
 
 TEST(Set, knows_the_hints_of_the_installed_header) {
   const auto names = setting_names();
   for (const std::string_view hint :
-       {MILLRACE_HINT_STRATEGY, MILLRACE_HINT_MERGE, MILLRACE_HINT_SORT_BUFFER, MILLRACE_HINT_RECORD_MAX,
-        MILLRACE_HINT_DURABILITY, MILLRACE_HINT_FDATASYNC_INTERVAL, MILLRACE_HINT_SINK,
-        MILLRACE_HINT_ACROSS_NODES, MILLRACE_HINT_TOPOLOGY, MILLRACE_HINT_FILE_SERVERS, MILLRACE_HINT_STRIPE,
-        MILLRACE_HINT_STAGE, MILLRACE_HINT_TARGET}) {
+       {MILLRACE_HINT_STRATEGY, MILLRACE_HINT_MERGE, MILLRACE_HINT_SORT_BUFFER, MILLRACE_HINT_DURABILITY,
+        MILLRACE_HINT_SINK, MILLRACE_HINT_TOPOLOGY, MILLRACE_HINT_FILE_SERVERS, MILLRACE_HINT_STAGE,
+        MILLRACE_HINT_TARGET}) {
     ASSERT_TRUE(hint.starts_with("millrace_")) << hint;
     EXPECT_THAT(names, Contains(hint.substr(9)));
   }
@@ -146,24 +135,17 @@ TEST(Set, takes_both_ends_of_a_range_and_nothing_outside) {
   EXPECT_TRUE(attempt("sort_buffer", "1TiB").ok);
   EXPECT_FALSE(attempt("sort_buffer", "1048575").ok);
   EXPECT_FALSE(attempt("sort_buffer", "1025GiB").ok);
-  EXPECT_TRUE(attempt("record_max", "1MiB").ok);
-  EXPECT_FALSE(attempt("record_max", "2MiB").ok);
-  EXPECT_FALSE(attempt("record_max", "2KiB").ok);
-  EXPECT_FALSE(attempt("record_max", "48KiB").ok);
+  EXPECT_FALSE(attempt("channel", "48KiB").ok);
+  EXPECT_FALSE(attempt("channel", "96KiB").ok);
   EXPECT_TRUE(attempt("channel", "16MiB").ok);
   EXPECT_FALSE(attempt("channel", "32MiB").ok);
   EXPECT_FALSE(attempt("channel", "96KiB").ok);
-  EXPECT_FALSE(attempt("fdatasync_interval", "4095").ok);
   EXPECT_TRUE(attempt("timeout", "100ms").ok);
   EXPECT_FALSE(attempt("timeout", "99ms").ok);
   EXPECT_FALSE(attempt("timeout", "25h").ok);
   EXPECT_FALSE(attempt("merge", "2").ok);
   EXPECT_TRUE(attempt("file_servers", "64").ok);
   EXPECT_FALSE(attempt("file_servers", "65").ok);
-  EXPECT_FALSE(attempt("file_servers", "0").ok);
-  EXPECT_TRUE(attempt("stripe", "1GiB").ok);
-  EXPECT_FALSE(attempt("stripe", "512KiB").ok);
-  EXPECT_FALSE(attempt("stripe", "3MiB").ok);
   EXPECT_FALSE(attempt("topology", "star").ok);
   EXPECT_FALSE(attempt("job", "two words").ok);
 }
@@ -173,15 +155,14 @@ TEST(Set, says_what_is_allowed_and_leaves_the_value_alone) {
   EXPECT_FALSE(strategy.ok);
   EXPECT_THAT(strategy.message, HasSubstr("strategy = 'fast'"));
   EXPECT_THAT(strategy.message, HasSubstr("one of auto, immediate, sort, journal"));
-  const Attempt record = attempt("record_max", "3");
-  EXPECT_THAT(record.message, HasSubstr("a power of two from 4KiB to 1MiB"));
-  EXPECT_EQ(record.settings.file.record_max_bytes, 32 * KiB);
-  EXPECT_THAT(attempt("fdatasync_interval", "x").message, HasSubstr("or 0 for only at close"));
-  EXPECT_THAT(attempt("direct_calls", "read,write").message, HasSubstr("independent, collective"));
+  const Attempt channel = attempt("channel", "3");
+  EXPECT_THAT(channel.message, HasSubstr("a power of two from 64KiB to 16MiB"));
+  EXPECT_EQ(channel.settings.channel_bytes, MiB);
   EXPECT_THAT(attempt("stage", "half").message, HasSubstr("one of auto, none, whole, pieces"));
   EXPECT_THAT(attempt("target", "all").message, HasSubstr("one of shared, first"));
-  EXPECT_THAT(attempt("file_servers", "all").message, HasSubstr("auto, or a number from 1 to 64"));
-  EXPECT_THAT(attempt("stripe", "1").message, HasSubstr("auto, or a power of two from 1MiB to 1GiB"));
+  EXPECT_THAT(attempt("file_servers", "all").message, HasSubstr("auto, or a number from 0 to 64"));
+  for (const char* const text : {":", "*.log:", ":*.log", "a::b", "!", "a: !"})
+    EXPECT_THAT(attempt("paths", text).message, HasSubstr("none of them empty")) << text;
   EXPECT_THAT(attempt("timeout", "soon").message, HasSubstr("from 100ms to 24h"));
   const Attempt unknown = attempt("stratgy", "sort");
   EXPECT_FALSE(unknown.ok);
@@ -218,20 +199,23 @@ TEST(FromEnvironment, is_turned_off_by_millrace_0) {
   EXPECT_TRUE(from_environment(nullptr, messages).enabled);
 }
 
-TEST(PathSelected, follows_both_lists) {
+TEST(PathSelected, is_limited_by_some_patterns_and_excluded_by_others) {
   Settings settings;
   EXPECT_TRUE(path_selected(settings, "/data/out.h5"));
-  settings.only_paths = {"/data/*"};
+  settings.paths = {"/data/*"};
   EXPECT_TRUE(path_selected(settings, "/data/deep/out.h5"));
   EXPECT_FALSE(path_selected(settings, "/home/out.h5"));
-  settings.direct_paths = {"*.log"};
+  settings.paths.emplace_back("!*.log");
   EXPECT_FALSE(path_selected(settings, "/data/run.log"));
   EXPECT_TRUE(path_selected(settings, "/data/run.log.h5"));
+  settings.paths = {"!*.log"};
+  EXPECT_FALSE(path_selected(settings, "/data/run.log"));
+  EXPECT_TRUE(path_selected(settings, "/home/out.h5"));
 }
 
 TEST(PathSelected, holds_a_pattern_without_slash_against_the_last_component) {
   Settings settings;
-  settings.direct_paths = {"restart.?"};
+  settings.paths = {"!restart.?"};
   EXPECT_FALSE(path_selected(settings, "/data/restart.1"));
   EXPECT_FALSE(path_selected(settings, "restart.2"));
   EXPECT_TRUE(path_selected(settings, "/data/restart.10"));

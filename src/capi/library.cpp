@@ -36,7 +36,7 @@ Settings settings_of_process() {
 
 Library::Library()
     : settings(settings_of_process()),
-      pool(staging::pool_options(settings, &tell)),
+      pool({.tell = &tell}),
       requests(pool,
                {.timeout_ms = settings.timeout_ms, .calls = &calls, .device_of = &staging::cuda::device_of}) {
 }

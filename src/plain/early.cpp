@@ -13,11 +13,7 @@ constexpr std::uint64_t patience = 4;
 
 }  // namespace
 
-bool EarlyWriteback::on() const {
-  const Early mode = mode_.load(std::memory_order_relaxed);
-  if (mode != Early::automatic) return mode == Early::always;
-  return learned_.load(std::memory_order_relaxed);
-}
+bool EarlyWriteback::on() const { return !off() && learned_.load(std::memory_order_relaxed); }
 
 EarlyWriteback::Slot& EarlyWriteback::slot_of(int fd) {
   for (Slot& slot : slots_) {
@@ -34,7 +30,7 @@ void EarlyWriteback::wrote(const Calls& calls, int fd, off_t begin, std::size_t 
     notes_->wrote(fd, bytes);
     if (on()) notes_->offered(fd, bytes);
   }
-  if (mode_.load(std::memory_order_relaxed) == Early::never) return;
+  if (off()) return;
   if (busy_.exchange(true, std::memory_order_acquire))
     return;  // another thread is inside: missing advice does no harm
   Slot& slot = slot_of(fd);
@@ -52,11 +48,9 @@ void EarlyWriteback::wrote(const Calls& calls, int fd, off_t begin, std::size_t 
   busy_.store(false, std::memory_order_release);
   if (to == from) return;
   if (notes_ != nullptr) notes_->went_early(fd, to - from);
-  if (mode_.load(std::memory_order_relaxed) == Early::automatic) {
-    const std::uint64_t left = budget_bytes_.load(std::memory_order_relaxed);
-    if (left < to - from) learned_.store(false, std::memory_order_relaxed);
-    budget_bytes_.store(left - (left < to - from ? left : to - from), std::memory_order_relaxed);
-  }
+  const std::uint64_t left = budget_bytes_.load(std::memory_order_relaxed);
+  if (left < to - from) learned_.store(false, std::memory_order_relaxed);
+  budget_bytes_.store(left - (left < to - from ? left : to - from), std::memory_order_relaxed);
   const int error = errno;
   (void)calls.start_writeback(fd, static_cast<off_t>(from), static_cast<off_t>(to - from));
   errno = error;

@@ -7,14 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/settings.hpp"
 #include "plain/calls.hpp"
 #include "plain/notes.hpp"
 
 namespace millrace::plain {
 
 // Early writeback: the disk begins while the program still writes, so that fsync has little to do. Without an
-// fsync, early writeback only costs time (in a measurement, a third of the speed was left). So `automatic`
+// fsync, early writeback only costs time (in a measurement, a third of the speed was left). So this class
 // waits until the process has synced a file that it wrote in large pieces, and stops when the process stops
 // syncing.
 //
@@ -24,9 +23,9 @@ namespace millrace::plain {
 // object.
 class EarlyWriteback {
  public:
-  explicit constexpr EarlyWriteback(Early mode = Early::automatic) : mode_(mode) {}
-  void set_mode(Early mode) { mode_.store(mode, std::memory_order_relaxed); }
-  Early mode() const { return mode_.load(std::memory_order_relaxed); }
+  // Forbids early writeback, for good.
+  void turn_off() { off_.store(true, std::memory_order_relaxed); }
+  bool off() const { return off_.load(std::memory_order_relaxed); }
   // `notes` counts all bytes of wrote(), and those that go early. It must live as long as this object.
   constexpr void set_notes(Notes* notes) { notes_ = notes; }
 
@@ -57,7 +56,7 @@ class EarlyWriteback {
   };
   Slot& slot_of(int fd);
 
-  std::atomic<Early> mode_;
+  std::atomic<bool> off_{false};
   Notes* notes_ = nullptr;
   std::atomic<bool> learned_{false};
   std::atomic<std::uint64_t> budget_bytes_{0};  // bytes that may go early before the next sync

@@ -29,10 +29,16 @@ constexpr Calls calls{.start_writeback = start};
 class EarlyTest : public testing::Test {
  protected:
   void SetUp() override { started.clear(); }
+  // As a program does that has written and synced a large file.
+  static void teach(EarlyWriteback& early) {
+    early.wrote(calls, 7, -1, 100 * MiB);
+    early.synced(7);
+  }
 };
 
 TEST_F(EarlyTest, AdviceIsGivenForStepsInARow) {
-  EarlyWriteback early(Early::always);
+  EarlyWriteback early;
+  teach(early);
   early.wrote(calls, 3, 0, MiB);
   EXPECT_THAT(started, IsEmpty());
   early.wrote(calls, 3, MiB, MiB);
@@ -41,7 +47,8 @@ TEST_F(EarlyTest, AdviceIsGivenForStepsInARow) {
 }
 
 TEST_F(EarlyTest, WritesElsewhereBeginANewRow) {
-  EarlyWriteback early(Early::always);
+  EarlyWriteback early;
+  teach(early);
   early.wrote(calls, 3, 0, MiB);
   early.wrote(calls, 3, 10 * MiB, MiB);
   early.wrote(calls, 3, 11 * MiB, MiB);
@@ -49,7 +56,8 @@ TEST_F(EarlyTest, WritesElsewhereBeginANewRow) {
 }
 
 TEST_F(EarlyTest, DescriptorsHaveRowsOfTheirOwn) {
-  EarlyWriteback early(Early::always);
+  EarlyWriteback early;
+  teach(early);
   for (off_t at = 0; at < 2 * MiB; at += MiB) {
     early.wrote(calls, 3, at, MiB);
     early.wrote(calls, 4, 50 * MiB + at, MiB);
@@ -58,7 +66,8 @@ TEST_F(EarlyTest, DescriptorsHaveRowsOfTheirOwn) {
 }
 
 TEST_F(EarlyTest, MoreDescriptorsThanSlotsLoseAdviceOnly) {
-  EarlyWriteback early(Early::always);
+  EarlyWriteback early;
+  teach(early);
   for (int fd = 0; fd < 1000; ++fd) early.wrote(calls, fd, 0, MiB);
   EXPECT_THAT(started, IsEmpty());
   early.wrote(calls, 999, MiB, MiB);
@@ -115,15 +124,17 @@ TEST_F(EarlyTest, OneThatSyncsIsNot) {
   }
 }
 
-TEST_F(EarlyTest, NeverIsNever) {
-  EarlyWriteback early(Early::never);
+TEST_F(EarlyTest, OffIsOff) {
+  EarlyWriteback early;
+  early.turn_off();
   early.wrote(calls, 3, 0, 100 * MiB);
   early.synced(3);
   EXPECT_FALSE(early.on());
 }
 
 TEST_F(EarlyTest, ErrnoIsKept) {
-  EarlyWriteback early(Early::always);
+  EarlyWriteback early;
+  teach(early);
   errno = ENOENT;
   early.wrote(calls, 3, 0, 2 * MiB);
   EXPECT_EQ(errno, ENOENT);

@@ -14,7 +14,8 @@
 namespace millrace::plain {
 namespace {
 
-constexpr std::size_t default_memory_bytes = 128 << 20;
+// Memory of the process for bytes that write-behind has not written yet.
+constexpr std::size_t behind_memory_bytes = 128 << 20;
 
 struct Words {
   const char* why;
@@ -24,13 +25,10 @@ struct Words {
 // The table of docs/reference/statistics.md.
 Words words_for(const Noted& noted, const EarlyWriteback& early) {
   if (noted.behind_bytes != 0) return {"write-behind: posix_async names the file", "--posix-async"};
-  if (early.mode() == Early::never) return {"early writeback is turned off", "--posix-writeback auto"};
-  if (noted.early_bytes != 0 && early.mode() == Early::always)
-    return {"early writeback is set to always", "--posix-writeback auto"};
-  if (noted.early_bytes != 0)
-    return {"early writeback: the program syncs its files", "--posix-writeback never"};
+  if (early.off()) return {"early writeback is turned off", "MILLRACE=1"};
+  if (noted.early_bytes != 0) return {"early writeback: the program syncs its files", ""};
   if (noted.offered_bytes != 0) return {"fewer than 2 MiB were written in a row", ""};
-  return {"the program had not synced a file of 4 MiB or more before", "--posix-writeback always"};
+  return {"the program had not synced a file of 4 MiB or more before", ""};
 }
 
 }  // namespace
@@ -39,12 +37,7 @@ Words words_for(const Noted& noted, const EarlyWriteback& early) {
 // reports bad values.
 void Engine::configure() {
   const char* enabled = std::getenv("MILLRACE");
-  const char* word = std::getenv("MILLRACE_POSIX_WRITEBACK");
-  Early mode = Early::automatic;
-  if (word != nullptr && std::strcmp(word, "always") == 0) mode = Early::always;
-  if (word != nullptr && std::strcmp(word, "never") == 0) mode = Early::never;
-  if (enabled != nullptr && std::strcmp(enabled, "0") == 0) mode = Early::never;
-  early_.set_mode(mode);
+  if (enabled != nullptr && std::strcmp(enabled, "0") == 0) early_.turn_off();
   ready_.store(true, std::memory_order_relaxed);
 }
 
@@ -58,8 +51,7 @@ void Engine::configure_behind() {
   if (on && !asked_.load(std::memory_order_relaxed)) {
     // The patterns are never destroyed, because a program may open files until its very end.
     alignas(Patterns) static std::byte place[sizeof(Patterns)];
-    behind_.configure(new (place) Patterns(asked),
-                      memory_size(std::getenv("MILLRACE_POSIX_ASYNC_MEMORY"), default_memory_bytes));
+    behind_.configure(new (place) Patterns(asked), behind_memory_bytes);
   }
   asked_.store(true, std::memory_order_release);
   pthread_mutex_unlock(&once);

@@ -57,13 +57,15 @@ class LargeTest : public testing::Test {
   void SetUp() override {
     file = File();
     for (std::size_t i = 0; i < data_.size(); ++i) data_[i] = static_cast<char>(i * 7 + i / 4099);
+    early_.wrote(calls, 7, -1, 100 * MiB);  // a program that syncs its files
+    early_.synced(7);
     errno = EDOM;
   }
   bool holds(std::size_t at, std::size_t size) const {
     return std::memcmp(file.bytes.data() + at, data_.data(), size) == 0;
   }
 
-  EarlyWriteback early_{Early::always};
+  EarlyWriteback early_;
   std::vector<char> data_ = std::vector<char>(9 * MiB + 13);
 };
 

@@ -39,20 +39,4 @@ bool Patterns::match(const char* path) const {
   return false;
 }
 
-std::size_t memory_size(const char* text, std::size_t otherwise) {
-  if (text == nullptr) return otherwise;
-  char* unit = nullptr;
-  const unsigned long long number = std::strtoull(text, &unit, 10);
-  constexpr char units[] = "kmgt";
-  unsigned shift = 0;
-  while (blank(*unit)) ++unit;
-  if (*unit != 0 && *unit != 'b' && *unit != 'B') {
-    const char* known = std::strchr(units, *unit | 0x20);
-    if (known == nullptr) return otherwise;
-    shift = 10 * static_cast<unsigned>(known - units + 1);
-  }
-  if (unit == text || number > (1ULL << 40 >> shift) || number << shift < (1ULL << 20)) return otherwise;
-  return static_cast<std::size_t>(number << shift);
-}
-
 }  // namespace millrace::plain

@@ -9,8 +9,6 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
-#include <string>
-#include <vector>
 
 #include "staging/cuda/find.hpp"
 #include "staging/pool.hpp"
@@ -20,15 +18,9 @@ namespace {
 
 void tell(const char* line) { dprintf(STDERR_FILENO, "millrace: %s\n", line); }
 
-Settings settings() {
-  // The front end or another process of the job reports wrong settings.
-  std::vector<std::string> messages;
-  return from_environment(environ, messages);
-}
-
 // Never destroyed, because threads of the program may still write while the process ends.
 Pool& pool() {
-  static Pool& one = *new Pool(pool_options(settings(), tell));
+  static Pool& one = *new Pool({.tell = tell});
   return one;
 }
 
@@ -122,6 +114,6 @@ int copy_to_device(void* device, const void* from, void* to, std::size_t bytes) 
 extern "C" __attribute__((visibility("default"))) const millrace::staging::Entry* millrace_device_entry(
     unsigned version) noexcept {
   using namespace millrace::staging;
-  static const Entry one{device_of, write, read, copy_to_host, copy_to_device, settings().staging_bytes};
+  static const Entry one{device_of, write, read, copy_to_host, copy_to_device};
   return version == entry_version ? &one : nullptr;
 }

@@ -12,7 +12,7 @@
 // first device pointer.
 namespace millrace::staging {
 
-inline constexpr unsigned entry_version = 1;
+inline constexpr unsigned entry_version = 2;
 inline constexpr const char* entry_symbol = "millrace_device_entry";
 inline constexpr const char* entry_library = "libmillrace_device.so";
 
@@ -34,7 +34,6 @@ struct Entry {
   // Copy all bytes before they return. They return 0 or an errno.
   int (*copy_to_host)(void* device, const void* from, void* to, std::size_t bytes);
   int (*copy_to_device)(void* device, const void* from, void* to, std::size_t bytes);
-  std::uint64_t bytes_max;  // the bound of the pool
 };
 
 // Returns null if the library belongs to another version.

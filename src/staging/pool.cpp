@@ -27,13 +27,6 @@ PoolOptions within_bound(PoolOptions options) {
 
 }  // namespace
 
-PoolOptions pool_options(const Settings& settings, void (*tell)(const char* line)) {
-  PoolOptions options;
-  options.bytes_max = settings.staging_bytes;
-  options.tell = tell;
-  return options;
-}
-
 Pool::Pool(const PoolOptions& options) : options_(within_bound(options)) {}
 
 std::unique_ptr<Staging> Pool::take_idle(const Device& device) {
@@ -90,8 +83,7 @@ void Pool::tell_unpinned(Status why, const Device& device) {
   const std::string line =
       "staging buffers of " + std::to_string(options_.shape.bytes() / KiB) +
       " KiB could not be pinned for device " + device.name() + " (" + reason +
-      "): copies are slower, and no data is affected; raise the limit on locked memory (ulimit "
-      "-l), or lower MILLRACE_STAGING_BYTES";
+      "): copies are slower, and no data is affected; raise the limit on locked memory (ulimit -l)";
   options_.tell(line.c_str());
 }
 

@@ -13,15 +13,12 @@
 namespace millrace::staging {
 
 struct PoolOptions {
-  Shape shape;
+  Shape shape = {};
   std::uint64_t bytes_max = 64 * MiB;  // of all slots together, for any number of threads and requests
   std::uint64_t patience_ms = 200;     // the time that a call waits for slots before it goes on without
   // Prints a line for the user; called at most once for each kind of line. May be null.
   void (*tell)(const char* line) = nullptr;
 };
-
-// Makes the options from the settings.
-PoolOptions pool_options(const Settings& settings, void (*tell)(const char* line));
 
 // The staging memory of a process. The pool owns the Stagings: it lends one to each call, makes new ones
 // within the bound, and keeps them. If all are lent, a call waits for `patience_ms`. Then it goes on with 64

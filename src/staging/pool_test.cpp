@@ -181,16 +181,6 @@ TEST_P(PoolTest, AChildOfForkIsToldThatItHasNoDevice) {
   EXPECT_TRUE(round_trip(pool, *device, 50'000, 2)) << "the parent's is untouched";
 }
 
-TEST(PoolOptionsTest, SettingsChooseTheBound) {
-  Settings settings;
-  EXPECT_EQ(pool_options(settings, nullptr).shape.bytes(), 8 * MiB);
-  EXPECT_EQ(pool_options(settings, nullptr).bytes_max, 64 * MiB);
-  settings.staging_bytes = 16 * MiB;
-  const PoolOptions options = pool_options(settings, tell);
-  EXPECT_EQ(options.bytes_max, 16 * MiB);
-  EXPECT_EQ(options.tell, &tell);
-}
-
 // Runs as a user without privileges who may lock no memory. Runs in a child process, because a lowered limit
 // cannot be raised again.
 TEST(PoolMemlockTest, WithoutLockedMemoryItWorksAndSaysSoOnce) {

@@ -20,20 +20,18 @@ constexpr std::uint32_t direct_most_nodes = 512;
 
 RoutePlan plan_route(const Settings& settings, std::uint32_t nodes, std::uint64_t file_stripe_bytes) {
   RoutePlan plan;
-  const std::uint32_t wished = settings.file_servers == 0 ? servers_default : settings.file_servers;
-  plan.lanes = std::min({wished, nodes, max_lanes});
+  plan.lanes = std::min({settings.file_servers.value_or(servers_default), nodes, max_lanes});
   // In a ring, every link and every agent carries most of the file. In a tree, every byte crosses several
   // links. Both save links of the file servers, but a few links cost little.
   const Topology best = nodes <= direct_most_nodes ? Topology::direct : Topology::tree;
   plan.topology = settings.topology == Topology::automatic ? best : settings.topology;
-  const std::uint64_t natural = file_stripe_bytes == 0 ? stripe_default : file_stripe_bytes;
-  plan.stripe_bytes = settings.stripe_bytes == 0 ? natural : settings.stripe_bytes;
+  plan.stripe_bytes = file_stripe_bytes == 0 ? stripe_default : file_stripe_bytes;
   return plan;
 }
 
 RoutePlan plan_route_to(std::uint32_t holder, const Settings& settings, std::uint32_t nodes) {
   RoutePlan plan = plan_route(settings, nodes);
-  if (settings.file_servers == 0) plan.lanes = 1;
+  if (!settings.file_servers) plan.lanes = 1;
   plan.first_server = holder;
   return plan;
 }

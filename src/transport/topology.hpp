@@ -19,8 +19,8 @@ struct RoutePlan {
   std::uint64_t first_server = 0;  // the node that is the file server of lane 0
 };
 
-// Makes a plan from the settings. Replaces `automatic` and 0 by values for this number of nodes and the file
-// system's stripe size (0: none).
+// Makes a plan from the settings, which let the agents work together (joins_nodes). Replaces `auto` by values
+// for this number of nodes and the file system's stripe size (0: none).
 RoutePlan plan_route(const Settings& settings, std::uint32_t nodes, std::uint64_t file_stripe_bytes = 0);
 // The same for a file whose bytes lie on node `holder`: by default, that node alone is the file server.
 RoutePlan plan_route_to(std::uint32_t holder, const Settings& settings, std::uint32_t nodes);

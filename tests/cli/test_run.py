@@ -44,8 +44,8 @@ def test_keeps_an_existing_preload_and_hints(millrace, monkeypatch):
 
 def test_posix_is_preloaded_where_asked_for(millrace, world, monkeypatch):
     both = f"{world}/prefix/lib/libmillrace.so:{world}/prefix/lib/libmillrace_posix.so"
-    seen = environment_of(millrace("run", "--posix", "--posix-writeback", "always", "env"))
-    assert seen["LD_PRELOAD"] == both and seen["MILLRACE_POSIX_WRITEBACK"] == "always"
+    seen = environment_of(millrace("run", "--posix", "env"))
+    assert seen["LD_PRELOAD"] == both and seen["MILLRACE_POSIX"] == "1"
     seen = environment_of(millrace("run", "--posix-async", "*.out", "--posix-async", "/scratch/*", "env"))
     assert seen["LD_PRELOAD"] == both and seen["MILLRACE_POSIX_ASYNC"] == "*.out:/scratch/*"
     seen = environment_of(millrace("run", "--posix-stage", "deck.in", "--posix-stage", "tables/*", "env"))
@@ -232,11 +232,12 @@ def test_no_signal_is_lost_to_a_thread(millrace):
         (["run", "--unknown", "--", "true"], 2, "--unknown"),
         (["run", "--sort-buffer", "12parsec", "true"], 2, "--sort-buffer: '12parsec' is not a size"),
         (["run", "--sort-buffer", "1KiB", "true"], 2, "allowed: 1MiB to 1TiB"),
-        (["run", "--record-max", "48KiB", "true"], 2, "not a power of two"),
+        (["run", "--channel", "96KiB", "true"], 2, "not a power of two"),
         (["run", "--strategy", "fast", "true"], 2, "allowed: auto, immediate, sort, journal"),
         (["run", "--durability", "tape", "true"], 2, "allowed: server, disk, node"),
         (["run", "--timeout", "1ms", "true"], 2, "allowed: 100ms to 86400s"),
-        (["run", "--direct-calls", "independent,odd", "true"], 2, "'odd' is not a kind of call"),
+        (["run", "--paths", "*.h5::*.nc", "true"], 2, "'*.h5::*.nc' has an empty pattern"),
+        (["run", "--paths", "!", "true"], 2, "'!' has an empty pattern"),
         (["run", "--stats=/no/such/folder/x.json", "true"], 2, "does not exist"),
         (["run", "--trace", ".", "true"], 2, "is a folder"),
         (["run", "--config", "none.toml", "true"], 2, "none.toml: No such file"),

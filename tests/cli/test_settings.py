@@ -68,15 +68,15 @@ def test_toml_types(world):
     path = toml(
         world / "work",
         "[run]\nmerge = false\nsort_buffer = 1048576\ntimeout = 5\n"
-        'only_paths = ["a*", "b*"]\ndirect_calls = ["split", "read"]\n',
+        'paths = ["a*", "!b*"]\ninterfaces = ["ib0", "eth0"]\n',
     )
     values = settings.resolve({}, path, {}).changed()
     assert values == {
         "MILLRACE_MERGE": "0",
         "MILLRACE_SORT_BUFFER": "1MiB",
         "MILLRACE_TIMEOUT": "5s",
-        "MILLRACE_ONLY_PATHS": "a*:b*",
-        "MILLRACE_DIRECT_CALLS": "split,read",
+        "MILLRACE_PATHS": "a*:!b*",
+        "MILLRACE_INTERFACES": "ib0,eth0",
     }
 
 
@@ -96,7 +96,7 @@ def test_bad_toml_is_an_error_that_names_the_file(world, text):
         settings.resolve({}, path, {})
 
 
-PLACES = ["agent", "cost_directory", "journal_directory", "stage_directory"]
+PLACES = ["agent", "journal_directory", "stage_directory"]
 
 
 def given_away(path):
@@ -141,14 +141,13 @@ def test_bad_environment_names_the_variable():
 @pytest.mark.parametrize(
     ("name", "value", "normal"),
     [
-        ("across_nodes", "no", "0"),
+        ("file_servers", "00", "0"),
         ("topology", " Ring ", "ring"),
         ("file_servers", "AUTO", "auto"),
         ("file_servers", 4, "4"),
         ("file_servers", "064", "64"),
-        ("stripe", "auto", "auto"),
-        ("stripe", "4m", "4MiB"),
-        ("stripe", "1024MiB", "1GiB"),
+        ("direct_above", "auto", "auto"),
+        ("direct_above", "1024MiB", "1GiB"),
         ("interfaces", " ib0, ,eth0,ib0", "ib0,eth0"),
         ("interfaces", ["ib0", "eth0"], "ib0,eth0"),
     ],
@@ -161,13 +160,9 @@ def test_settings_across_nodes(name, value, normal):
     ("name", "value", "allowed"),
     [
         ("topology", "star", "auto, ring, tree, direct"),
-        ("file_servers", "0", "auto, or a number from 1 to 64"),
-        ("file_servers", "65", "auto, or a number from 1 to 64"),
-        ("file_servers", "+4", "auto, or a number from 1 to 64"),
-        ("stripe", "0", "auto, or a power of two, 1MiB to 1GiB"),
-        ("stripe", "3MiB", "auto, or a power of two"),
-        ("stripe", "2GiB", "auto, or a power of two"),
-        ("across_nodes", "2", "0 or 1"),
+        ("file_servers", "-1", "auto, or a number from 0 to 64"),
+        ("file_servers", "65", "auto, or a number from 0 to 64"),
+        ("file_servers", "+4", "auto, or a number from 0 to 64"),
     ],
 )
 def test_bad_settings_across_nodes_say_what_is_allowed(name, value, allowed):
@@ -178,14 +173,12 @@ def test_bad_settings_across_nodes_say_what_is_allowed(name, value, allowed):
 def test_options_across_nodes(millrace):
     done = millrace(
         "run",
-        *("--no-across-nodes", "--topology", "tree", "--file-servers", "2", "--stripe", "8m"),
+        *("--topology", "tree", "--file-servers", "2"),
         *("--interfaces", "ib0,eth0", "--stats", "env"),
     )
     for line in (
-        "MILLRACE_ACROSS_NODES=0",
         "MILLRACE_TOPOLOGY=tree",
         "MILLRACE_FILE_SERVERS=2",
-        "MILLRACE_STRIPE=8MiB",
         "MILLRACE_INTERFACES=ib0,eth0",
     ):
         assert line in done.stdout.splitlines()

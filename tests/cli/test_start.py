@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT, write_script
 from millrace import cli, plain_options, settings, which
 
-SAMPLES = {"bytes": "1MiB", "count": "2", "duration": "5s", "paths": "*.out", "calls": "read", "names": "eth0"}
+SAMPLES = {"bytes": "1MiB", "count": "2", "duration": "5s", "paths": "*.out", "names": "eth0"}
 PLAIN = [setting for setting in settings.SETTINGS if setting.option and setting.kind != "path"]
 
 

@@ -372,7 +372,7 @@ def test_each_close_of_a_file_that_stayed_direct_is_an_entry(tmp_path):
 
 
 def plain_line(path, size, **more):
-    facts = {"early_bytes": 0, "behind_bytes": 0, "reason": "not synced", "setting": "--posix-writeback always"}
+    facts = {"early_bytes": 0, "behind_bytes": 0, "reason": "not async", "setting": "--posix-async"}
     return {"schema": 1, "kind": "plain", "path": path, "pid": 1, "bytes": size, **facts, **more}
 
 
@@ -385,7 +385,7 @@ def test_plain_files_have_a_table_an_entry_and_a_line(millrace, world):
     (plain,) = document["plain_files"]
     assert plain["path"] == "/d/p", "the MPI library's own writes are no plain files"
     assert (plain["bytes"], plain["early_bytes"], plain["closes"], plain["processes"]) == (4 << 20, 1 << 20, 2, 2)
-    assert "not synced (--posix-writeback always would change it) (1 close)" in plain["reasons"]
+    assert "not async (--posix-async would change it) (1 close)" in plain["reasons"]
     said = done.stderr.splitlines()
     assert said[0].startswith("millrace: 1 file,") and "1 plain file, 4.0 MiB" in said[0] and len(said) == 3
     assert "/d/p: plain file, 4.0 MiB, 1.0 MiB early; " in done.stderr

@@ -72,7 +72,7 @@ class Job:
         environment |= {
             "MILLRACE_JOB": self.key,
             "MILLRACED_LINGER_MS": str(LINGER_MS),
-            "MILLRACE_COST_DIRECTORY": "/dev/null",
+            "XDG_CACHE_HOME": "/dev/null",
             "MILLRACE_DIRECT_ABOVE": "16KiB",  # these programs are over before an agent pays
         }
         # UCX, which MPICH uses, closes a connection on which the peer leaves three probes unanswered: one after 10 s of

@@ -26,7 +26,7 @@ def nodes():
 
 
 def route(topology, servers):
-    return {"topology": topology, "file_servers": servers, "stripe": "1MiB"}
+    return {"topology": topology, "file_servers": servers}
 
 
 def random_cases():
@@ -62,7 +62,7 @@ def ior_cases():
 
 @pytest.mark.parametrize(("mpi", "topology", "servers", "strategy"), ior_cases())
 def test_strided_and_segmented_writes_are_verified(nodes, mpi, topology, servers, strategy):
-    for transfer, block, segments in ((4096, 16384, 16), (1000, 1000, 300)):
+    for transfer, block, segments in ((4096, 16384, 128), (1000, 1000, 300)):  # 12 MiB are three stripes
         job = nodes.job(mpi)
         words = ["-a", "MPIIO", "-w", "-W", "-e", "--no-warm", "-t", transfer, "-b", block, "-s", segments, "-i", 1]
         job.run(
@@ -104,7 +104,7 @@ ORDERED = ("barrier", "after_barrier", "self_first", "read_back", "parts")
 def test_where_nodes_do_not_work_together_the_order_is_kept_all_the_same(nodes, mpi, strategy):
     """Such files are the MPI library's; nothing is said about what the user asked for."""
     job = nodes.job(mpi)
-    job.run("across", job.folder, *ORDERED, across_nodes=0, strategy=strategy)
+    job.run("across", job.folder, *ORDERED, file_servers=0, strategy=strategy)
     assert "FAIL" not in job.out and [f"pass {name}" in job.out for name in ORDERED] == [True] * len(ORDERED), job.told
     assert "millrace:" not in job.read("err"), job.told
 
@@ -164,7 +164,7 @@ def test_libraries_that_order_their_writes_by_barriers(nodes, monkeypatch, clien
         pytest.skip(f"no {client} for {mpi} here")
     found = {}
     for name, settings in (
-        ("stock", {"only_paths": "/nowhere/*"}),
+        ("stock", {"paths": "/nowhere/*"}),
         ("millrace", {"strategy": "sort", **route("direct", 3)}),
     ):
         (job.folder / name).mkdir()

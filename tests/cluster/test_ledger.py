@@ -115,7 +115,6 @@ def test_what_a_rank_closed_well_is_there_after_recovery_whichever_agent_dies_wh
         "topology": dice.choice(["ring", "tree", "direct"]),
         "strategy": dice.choice(["auto", "immediate", "sort", "journal"]),
         "file_servers": dice.choice([1, 3]),
-        "stripe": "1MiB",
         "sort_buffer": "4MiB",
     }
     wait_s, victims = dice.choice([0, 0.02, 0.1, 0.3, 0.6]), dice.choice([{0}, {1}, {0, 1}, {0, 1, 2}])

@@ -38,7 +38,6 @@ class Victim:
             "topology": self.dice.choice(["ring", "tree", "direct"]),
             "strategy": self.dice.choice(["auto", "immediate", "sort", "journal"]),
             "file_servers": self.dice.choice([1, 1, 3]),
-            "stripe": "1MiB",
             "sort_buffer": "4MiB",
             # Nobody is lost where the disk is full, however slow a busy machine makes them seem.
             "timeout": "30s" if kind == "disk" else f"{TIMEOUT_S}s",

@@ -85,7 +85,7 @@ def test_no_node_looks_at_the_file_before_all_ranks_are_in_the_open(nodes, mpi, 
     opens(nodes, mpi, mode, name, **settings)
 
 
-@pytest.mark.parametrize("settings", [{"enabled": 0}, {"direct_paths": "*/file"}, {"stage": "none"}], ids=str)
+@pytest.mark.parametrize("settings", [{"enabled": 0}, {"paths": "!*/file"}, {"stage": "none"}], ids=str)
 def test_settings_that_leave_reads_to_the_library_start_no_agent(nodes, settings):
     assert agents_of(opens(nodes, "mpich", "read", **settings)) == 0
 

@@ -178,7 +178,7 @@ WAYS = list(product(LAUNCHERS, TOPOLOGIES) if LONG else zip(LAUNCHERS, TOPOLOGIE
 @pytest.mark.parametrize(("mpi", "topology"), WAYS)
 def test_a_file_of_one_node_is_written_and_read_from_all_of_them(nodes, mpi, topology):
     everywhere, there = nodes.folder / f"written-{mpi}-{topology}", f"/tmp/written-{mpi}-{topology}"
-    plain = Writing(nodes, mpi, everywhere, across_nodes=0).end()
+    plain = Writing(nodes, mpi, everywhere, file_servers=0).end()
     stage = {"direct": "auto", "ring": "none"}[topology]
     first = Writing(nodes, mpi, there, "limits", target="first", topology=topology, stage=stage).end()
     assert "read back: " + ("none" if stage == "none" else "whole") in first.job.out

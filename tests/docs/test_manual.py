@@ -66,7 +66,12 @@ printf '%s\\n' "${{COMPREPLY[@]}}" """
 def test_bash_completes_commands_options_and_values(environment):
     assert words_in_bash(environment, "millrace", "re") == ["recover"]
     assert words_in_bash(environment, "millrace", "cluster", "e") == ["env", "exec"]
-    assert words_in_bash(environment, "millrace", "run", "--str") == ["--strategy", "--stripe"]
+    assert words_in_bash(environment, "millrace", "run", "--st") == [
+        "--stage",
+        "--stats",
+        "--storage-timeout",
+        "--strategy",
+    ]
     assert words_in_bash(environment, "millrace", "run", "--strategy", "") == ["auto", "immediate", "journal", "sort"]
 
 

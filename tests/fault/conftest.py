@@ -77,6 +77,7 @@ class Job:
         self.temporary = folder / "tmp"
         self.temporary.mkdir(mode=0o777)
         self.stats = folder / "stats"
+        self.cache: Path | str = "/dev/null"  # the folder of the records of costs
         self.linger_ms = 200  # that the agent stays after its last rank
         self._sockets: set[str] = set()
         self._agents: set[int] = set()
@@ -107,7 +108,7 @@ class Job:
             environment["MILLRACE_JOB"] = self.key
             environment["MILLRACE_STATS"] = str(self.stats)
             environment["MILLRACED_LINGER_MS"] = str(self.linger_ms)
-            environment["MILLRACE_COST_DIRECTORY"] = "/dev/null"
+            environment["XDG_CACHE_HOME"] = str(self.cache)
             environment["MILLRACE_DIRECT_ABOVE"] = "16KiB"  # these programs are over before an agent pays
             environment["MILLRACE_JOURNAL_DIRECTORY"] = str(self.temporary)
             environment.update({f"MILLRACE_{name.upper()}": str(value) for name, value in settings.items()})

@@ -49,7 +49,7 @@ class Site:
         if mpi == "mpich" and shim.exists():
             self.environment |= {f"{name}ENV_LD_PRELOAD": str(shim) for name in ("APPTAINER", "SINGULARITY")}
         as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        self.environment |= {"MILLRACE_STRATEGY": "sort", "MILLRACE_COST_DIRECTORY": "/dev/null"} | as_root
+        self.environment |= {"MILLRACE_STRATEGY": "sort", "XDG_CACHE_HOME": "/dev/null"} | as_root
 
     def end(self):
         """Ends what still runs after a failure: launchers start sessions of their own."""

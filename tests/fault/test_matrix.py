@@ -47,7 +47,7 @@ def start(job, system, way, syncs, stop, preload=True, **settings):
         program = BUILD / "bin/tests/plain"
         words = [path, PIECES, "sync" if syncs else "none", stop, job.folder / "go"]
         libraries = [f"LD_PRELOAD={BUILD / 'lib/libmillrace_posix.so'}"] if preload else []
-        job.launch(["env", *libraries, program, *words], preload, {"posix_writeback": "always", **settings})
+        job.launch(["env", *libraries, program, *words], preload, settings)
     else:
         settings["direct_above"] = "1" if way == "direct" else "16KiB"
         job.victim(path, f"pieces={PIECES}", f"stop={stop}", *sync, preload=preload, **settings)

@@ -103,7 +103,7 @@ def test_an_agent_is_started_when_small_pieces_would_have_paid_for_it(job, tmp_p
 def recorded(folder):
     """The record of the file system on which `folder` lies, and its lines as numbers."""
     costs = [BUILD / "bin/millrace-costs", folder]
-    environment = {**os.environ, "MILLRACE_COST_DIRECTORY": str(folder / "costs")}
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "costs")}
     told = json.loads(subprocess.run(costs, env=environment, capture_output=True, check=True).stdout)
     lines = dict(line.split(" ", 1) for line in Path(told["record"]).read_text().splitlines())
     return Path(told["record"]), lines
@@ -119,7 +119,8 @@ def test_all_files_of_a_program_go_by_the_record_and_what_they_took_is_added(job
     stats = tmp_path / "stats.jsonl"
     options = "-a MPIIO -w -W -t 128k -b 4m -i 3 --no-warm -o".split()
     program = BUILD / "bin/bench" / f"ior-{job.mpi}"
-    settings = {"stats": stats, "cost_directory": tmp_path / "costs", "direct_above": "auto"}
+    job.cache = tmp_path / "costs"
+    settings = {"stats": stats, "direct_above": "auto"}
     job.start(program, *options, tmp_path / "data", ranks=2, **settings)
     assert job.wait(BOUND_S) == 0, job.err
     clients = [json.loads(line) for line in stats.read_text().splitlines()]

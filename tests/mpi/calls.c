@@ -154,7 +154,7 @@ static void test_info(void) {
   int found = 0;
   CHECK(MPI_Info_create(&info));
   CHECK(MPI_Info_set(info, "millrace_strategy", "sort"));
-  CHECK(MPI_Info_set(info, "millrace_record_max", "8KiB"));
+  CHECK(MPI_Info_set(info, "millrace_sort_buffer", "2MiB"));
   CHECK(MPI_Info_set(info, "millrace_no_such_hint", "1"));
   CHECK(MPI_Info_set(info, "cb_nodes", "1"));
   CHECK(MPI_File_open(MPI_COMM_WORLD, in_directory("info"), create, info, &fh));
@@ -163,8 +163,8 @@ static void test_info(void) {
   CHECK(MPI_File_get_info(fh, &used));
   CHECK(MPI_Info_get(used, "millrace_strategy", MPI_MAX_INFO_VAL, value, &found));
   EXPECT(getenv("TEST_MILLRACE") == NULL || (found && strcmp(value, "sort") == 0));
-  CHECK(MPI_Info_get(used, "millrace_record_max", MPI_MAX_INFO_VAL, value, &found));
-  EXPECT(getenv("TEST_MILLRACE") == NULL || (found && strcmp(value, "8192") == 0));
+  CHECK(MPI_Info_get(used, "millrace_sort_buffer", MPI_MAX_INFO_VAL, value, &found));
+  EXPECT(getenv("TEST_MILLRACE") == NULL || (found && strcmp(value, "2097152") == 0));
   MPI_Info_free(&used);
   CHECK(MPI_File_close(&fh));
 }

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Ranks that cannot join read and write between what others write. The stock library's bytes are the right
- * ones. usage: unable DIRECTORY late|refused|descriptors [at_open] */
+ * ones. usage: unable DIRECTORY late|descriptors [at_open] */
 #define _GNU_SOURCE
 #include <sys/resource.h>
 
@@ -59,42 +59,6 @@ static void test_no_descriptors(int when_opening) {
   passed(when_opening ? "no_descriptors_at_open" : "no_descriptors");
 }
 
-/* The agent does not take this file: its memory is another one's by now, in which this one's records do not
- * fit. */
-static void test_refused(void) {
-  MPI_Info hints;
-  MPI_Info_create(&hints);
-  MPI_Info_set(hints, "millrace_sort_buffer", "1MiB");
-  MPI_File first = MPI_FILE_NULL, second = MPI_FILE_NULL, third = MPI_FILE_NULL;
-  const char* path = name_of(0, "refused", 0);
-  CHECK(MPI_File_open(MPI_COMM_WORLD, path, create, hints, &first));
-  if (rank == 0) put(first, 0, 9 * bytes, 'z');
-  MPI_Barrier(MPI_COMM_WORLD);
-  MPI_Info_set(hints, "millrace_record_max", "1MiB");
-  CHECK(MPI_File_open(MPI_COMM_WORLD, path, create, hints, &second));
-  CHECK(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &third));
-  /* What the first handle writes is pending when ranks read and write by the second. */
-  for (int round = 0; round < nranks; ++round) {
-    const MPI_Offset at = round * 3 * bytes;
-    if (rank == round) put(first, at, 3 * bytes, 'a' + round);
-    MPI_Barrier(MPI_COMM_WORLD);
-    EXPECT(has(second, at, 3 * bytes, 'a' + round));
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == round) put(first, at, 2 * bytes, 'e' + round);
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == nranks - 1 - round) put(second, at + bytes, bytes, 'A' + round);
-    MPI_Barrier(MPI_COMM_WORLD);
-    EXPECT(has(third, at + bytes, bytes, 'A' + round));
-    EXPECT(has(first, at, bytes, 'e' + round));
-    MPI_Barrier(MPI_COMM_WORLD);
-  }
-  CHECK(MPI_File_close(&second));
-  CHECK(MPI_File_close(&first));
-  CHECK(MPI_File_close(&third));
-  MPI_Info_free(&hints);
-  passed("refused");
-}
-
 /* The last rank tries to start an agent, in vain, before another one has. */
 static void test_late(void) {
   const char* mine = name_of(0, "late_first", 1);
@@ -118,8 +82,6 @@ int main(int argc, char** argv) {
   MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
   if (argc > 2 && strcmp(argv[2], "late") == 0)
     test_late();
-  else if (argc > 2 && strcmp(argv[2], "refused") == 0)
-    test_refused();
   else
     test_no_descriptors(argc > 3);
   return finish();

@@ -52,10 +52,10 @@ def failing(place: Path, preload: dict[str, str], program: str, driver: str, mos
 
 
 def short(place: Path, library: str, fault: str, program: str, driver: str) -> int:
-    """Every write is short, every third interrupted; with little memory too."""
+    """Every write is short, every third interrupted."""
     preload = {"LD_PRELOAD": f"{library}:{fault}", "FAULT_SHORT": "1", "FAIL": str(1 << 30)}
     wrong = 0
-    for variables in ({}, {"MILLRACE_STAGING_BYTES": "1MiB"}, MODES["early"]):
+    for variables in ({}, MODES["early"]):
         status, said, _ = ran([program, driver, "1", "0"], place / "files", {**os.environ, **preload, **variables})
         if status != 0:
             wrong += 1

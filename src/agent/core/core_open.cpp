@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 // Opens a file for its first rank; further ranks join it.
-#include <bit>
-
 #include "agent/core/core_impl.hpp"
 
 namespace millrace::agent {
@@ -10,11 +8,9 @@ namespace millrace::agent {
 namespace {
 
 bool sound(const FileSettings& settings) {
-  constexpr const SettingRule& records = rule_of("record_max");
-  return settings.sort_buffer_bytes >= rule_of("sort_buffer").least &&
-         std::has_single_bit(settings.record_max_bytes) && settings.record_max_bytes >= records.least &&
-         settings.record_max_bytes <= records.most && settings.strategy <= Strategy::journal &&
-         settings.durability <= Durability::node && settings.sink <= SinkMode::direct;
+  return settings.sort_buffer_bytes >= rule_of("sort_buffer").least && sound_record_max(settings) &&
+         settings.strategy <= Strategy::journal && settings.durability <= Durability::node &&
+         settings.sink <= SinkMode::direct;
 }
 
 }  // namespace

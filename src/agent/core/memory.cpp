@@ -10,8 +10,7 @@ namespace {
 
 // The largest window. In a small pool the window is a quarter of the pool.
 constexpr std::uint64_t window_max_bytes = 16 * MiB;
-static_assert(window_max_bytes >= 4 * rule_of("record_max").most,
-              "a lane that passes bytes on keeps a block");
+static_assert(window_max_bytes >= 4 * record_max_most, "a lane that passes bytes on keeps a block");
 
 }  // namespace
 

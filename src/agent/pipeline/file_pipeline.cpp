@@ -9,6 +9,9 @@ namespace millrace::agent {
 
 namespace {
 
+// Bytes between two fdatasync calls for a file that ends on the disk.
+constexpr std::uint64_t datasync_interval_bytes = 64 * MiB;
+
 // True if every further write would fail too. The buffered bytes are then dropped.
 bool dooms(Code code) {
   return code == Code::no_space || code == Code::quota || code == Code::read_only || code == Code::access;
@@ -20,7 +23,7 @@ sink::SinkOptions sink_options(const FileSettings& settings, bool copy) {
   options.direct = settings.sink == SinkMode::direct;
   // Through the page cache, a size that fits the processor's cache. Direct, a size that keeps a disk busy.
   options.write_max_bytes = options.direct ? 4 * MiB : MiB;
-  options.datasync_interval_bytes = ends_on_disk(settings) ? settings.fdatasync_interval_bytes : 0;
+  options.datasync_interval_bytes = ends_on_disk(settings) ? datasync_interval_bytes : 0;
   return options;
 }
 

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "agent/pipeline/departures.hpp"
@@ -26,11 +25,9 @@ bool writable(const Fd& target) {
 }
 
 bool sane(const transport::Register& registration, const Fd& target) {
-  constexpr const SettingRule &records = rule_of("record_max"), &buffers = rule_of("sort_buffer");
-  const std::uint64_t record_max = registration.settings.record_max_bytes;
+  constexpr const SettingRule& buffers = rule_of("sort_buffer");
   const std::uint64_t buffer = registration.settings.sort_buffer_bytes;
-  return record_max >= records.least && record_max <= records.most && std::has_single_bit(record_max) &&
-         buffer >= buffers.least && buffer <= buffers.most &&
+  return sound_record_max(registration.settings) && buffer >= buffers.least && buffer <= buffers.most &&
          (registration.reads_only != 0 || writable(target));
 }
 

@@ -48,8 +48,7 @@ std::uint64_t number_of_file_system(const std::string& file_system) {
   return checksum(file_system.data(), file_system.size()) | 1u;
 }
 
-std::string cost_directory(const Settings& settings) {
-  if (!settings.cost_directory.empty()) return settings.cost_directory;
+std::string cost_directory() {
   const auto from = [](const char* name) {
     const char* value = std::getenv(name);
     return value != nullptr && value[0] == '/' ? std::string(value) : std::string();
@@ -98,7 +97,7 @@ KnownCosts CostBook::of(const std::string& file_system) {
   store_locked();
   file_system_ = file_system;
   known_ = {typical_costs(), file_system.empty() ? 0 : number_of_file_system(file_system)};
-  const std::string directory = cost_directory(settings_);
+  const std::string directory = cost_directory();
   if (!file_system.empty() && !directory.empty())
     (void)load_costs(cost_record(directory, file_system), known_.costs);
   return known_;
@@ -116,7 +115,7 @@ void CostBook::store() {
 
 void CostBook::store_locked() {
   const Ways learned = std::exchange(learned_, {});
-  const std::string directory = cost_directory(settings_);
+  const std::string directory = cost_directory();
   if (learned.direct.expected_ns + learned.pipeline.expected_ns == 0 || directory.empty()) return;
   Costs costs = known_.costs;
   costs.taught_direct = client::learn(costs.taught_direct, learned.direct);

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "base/settings.hpp"
 #include "client/costs/costs.hpp"
 #include "client/costs/stint.hpp"
 
@@ -19,9 +18,9 @@ namespace millrace::client {
 // Never 0.
 std::uint64_t number_of_file_system(const std::string& file_system);
 
-// The folder of the records: the setting cost_directory, else millrace in XDG_CACHE_HOME or in ~/.cache.
-// Empty: there is none, also if HOME is not a folder.
-std::string cost_directory(const Settings& settings);
+// The folder of the records: millrace in XDG_CACHE_HOME or in ~/.cache. Empty: there is none, also if HOME is
+// not a folder.
+std::string cost_directory();
 
 // The path of a file system's record.
 std::string cost_record(const std::string& directory, const std::string& file_system);
@@ -41,8 +40,6 @@ struct KnownCosts {
 // The cost records that a process uses and updates. Thread safe.
 class CostBook {
  public:
-  explicit CostBook(const Settings& settings) : settings_(settings) {}
-
   // The costs of a file system (file_system_of), from the record or typical ones. A program writes to one or
   // a few file systems, so the book remembers only the costs of the last one.
   KnownCosts of(const std::string& file_system);
@@ -54,7 +51,6 @@ class CostBook {
  private:
   void store_locked();
 
-  const Settings& settings_;
   std::mutex mutex_;
   std::string file_system_;
   KnownCosts known_;

@@ -18,9 +18,17 @@ class CostRecordTest : public testing::Test {
   CostRecordTest() {
     char name[] = "/tmp/millrace-costs-XXXXXX";
     folder_ = ::mkdtemp(name);
-    settings_.cost_directory = folder_ + "/deep/er";
+    directory_ = folder_ + "/deep/er/millrace";
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (const char* value = std::getenv(names[i])) before_[i] = value;
+    ::setenv("XDG_CACHE_HOME", (folder_ + "/deep/er").c_str(), 1);
   }
-  ~CostRecordTest() override { std::filesystem::remove_all(folder_); }
+  // Puts back the environment, which other tests of this process read.
+  ~CostRecordTest() override {
+    for (std::size_t i = 0; i < names.size(); ++i)
+      before_[i] ? ::setenv(names[i], before_[i]->c_str(), 1) : ::unsetenv(names[i]);
+    std::filesystem::remove_all(folder_);
+  }
 
   void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
   std::string text_of(const std::string& path) {
@@ -28,25 +36,25 @@ class CostRecordTest : public testing::Test {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  std::string folder_;
-  Settings settings_;
+  static constexpr std::array names = {"HOME", "XDG_CACHE_HOME"};
+  std::string folder_, directory_;
+  std::array<std::optional<std::string>, names.size()> before_;
 };
 
 TEST_F(CostRecordTest, WhatIsStoredIsLoaded) {
   Costs costs = typical_costs();
   costs.call_ps = 77;
-  const std::string record = cost_record(settings_.cost_directory, "ext4 /dev/x");
+  const std::string record = cost_record(directory_, "ext4 /dev/x");
   ASSERT_TRUE(store_costs(record, "ext4 /dev/x", costs).ok());
   Costs found;
   ASSERT_TRUE(load_costs(record, found));
   EXPECT_EQ(to_text(found), to_text(costs));
-  EXPECT_NE(cost_record(settings_.cost_directory, "ext4 /dev/y"), record);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(settings_.cost_directory), {}), 1)
-      << "nothing else";
+  EXPECT_NE(cost_record(directory_, "ext4 /dev/y"), record);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_), {}), 1) << "nothing else";
 }
 
 TEST_F(CostRecordTest, ARecordThatIsCutOrNonsenseIsNone) {
-  const std::string record = cost_record(settings_.cost_directory, "a b");
+  const std::string record = cost_record(directory_, "a b");
   ASSERT_TRUE(store_costs(record, "a b", typical_costs()).ok());
   const std::string whole = text_of(record);
   for (std::size_t size = 0; size < whole.size(); size += 7) {
@@ -66,35 +74,26 @@ TEST_F(CostRecordTest, ARecordThatIsCutOrNonsenseIsNone) {
 }
 
 TEST_F(CostRecordTest, WhereNothingCanBeKeptThatIsSaid) {
-  settings_.cost_directory = "/dev/null";
-  EXPECT_FALSE(store_costs(cost_record(cost_directory(settings_), "a b"), "a b", Costs()).ok());
+  ::setenv("XDG_CACHE_HOME", "/dev/null", 1);
+  EXPECT_FALSE(store_costs(cost_record(cost_directory(), "a b"), "a b", Costs()).ok());
 }
 
 TEST_F(CostRecordTest, AHomeThatDoesNotExistGetsNoRecord) {
-  // Whatever the environment had is put back: other tests of this process read it.
-  const std::array names = {"HOME", "XDG_CACHE_HOME"};
-  std::array<std::optional<std::string>, 2> before;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (const char* value = std::getenv(names[i])) before[i] = value;
-    ::unsetenv(names[i]);
-  }
-  settings_.cost_directory.clear();
+  ::unsetenv("XDG_CACHE_HOME");
   ::setenv("HOME", folder_.c_str(), 1);
-  EXPECT_EQ(cost_directory(settings_), folder_ + "/.cache/millrace");
+  EXPECT_EQ(cost_directory(), folder_ + "/.cache/millrace");
   ::setenv("HOME", (folder_ + "/none").c_str(), 1);
-  EXPECT_EQ(cost_directory(settings_), "");
-  for (std::size_t i = 0; i < names.size(); ++i)
-    before[i] ? ::setenv(names[i], before[i]->c_str(), 1) : ::unsetenv(names[i]);
+  EXPECT_EQ(cost_directory(), "");
 }
 
 TEST_F(CostRecordTest, TheBookGoesByTheRecordAndAddsWhatFilesTook) {
   const std::string file_system = "ext4 /dev/vda1";
-  const std::string record = cost_record(cost_directory(settings_), file_system);
+  const std::string record = cost_record(cost_directory(), file_system);
   Costs costs = typical_costs();
   costs.byte_ps = 999;
   ASSERT_TRUE(store_costs(record, file_system, costs).ok());
   {
-    CostBook book(settings_);
+    CostBook book;
     const KnownCosts known = book.of(file_system);
     EXPECT_EQ(known.costs.byte_ps, 999U);
     book.learn({known.file_system, {{400, 100}, {}}});
@@ -105,7 +104,7 @@ TEST_F(CostRecordTest, TheBookGoesByTheRecordAndAddsWhatFilesTook) {
     book.store();
     book.store();
   }
-  CostBook next(settings_);
+  CostBook next;
   EXPECT_EQ(next.of(file_system).costs.taught_direct, 2 * Costs::taught_nothing);
   EXPECT_EQ(next.of(file_system).costs.taught_pipeline, Costs::taught_nothing);
   EXPECT_EQ(next.of(file_system).costs.byte_ps, 999U);
@@ -113,11 +112,11 @@ TEST_F(CostRecordTest, TheBookGoesByTheRecordAndAddsWhatFilesTook) {
 
 TEST_F(CostRecordTest, WhoHasLearnedNothingStoresNothing) {
   {
-    CostBook book(settings_);
+    CostBook book;
     EXPECT_EQ(book.of("ext4 /dev/vda1").costs.start_ps, Costs::start_of_an_agent_ps);
     book.store();
   }
-  EXPECT_FALSE(std::filesystem::exists(settings_.cost_directory));
+  EXPECT_FALSE(std::filesystem::exists(directory_));
 }
 
 }  // namespace

@@ -16,7 +16,6 @@ struct Transfer {
   std::uint64_t calls;   // writes that the MPI library makes for it: the pieces of the file
   // Bytes that a sieve would read, change and rewrite (sieve.hpp); 0: sieving is not possible.
   std::uint64_t swept = 0;
-  bool collective = false;
   bool nonblocking = false;
   bool made_stable = false;  // the program syncs its files, or durability is disk
   bool routed = false;       // the file's bytes pass agents of several nodes

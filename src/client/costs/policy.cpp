@@ -13,11 +13,6 @@ namespace {
 // its own time.
 constexpr std::uint64_t least_gain = 16;
 
-bool is_direct_call(const Settings& settings, const char* name) {
-  return std::find(settings.direct_calls.begin(), settings.direct_calls.end(), name) !=
-         settings.direct_calls.end();
-}
-
 std::uint64_t saving(const Expected& expected) {
   return expected.direct_ps > expected.pipeline_ps ? expected.direct_ps - expected.pipeline_ps : 0;
 }
@@ -26,14 +21,6 @@ std::uint64_t saving(const Expected& expected) {
 
 Choice choose(const Settings& process, const FileSettings& file, const Transfer& transfer,
               const Costs& costs) {
-  if (!process.direct_calls.empty()) {
-    if (is_direct_call(process, transfer.collective ? "collective" : "independent")) {
-      return {false, {Reason::call_set_direct}};
-    }
-    if (transfer.nonblocking && is_direct_call(process, "nonblocking")) {
-      return {false, {Reason::nonblocking_set_direct}};
-    }
-  }
   const Expected both = expected(costs, transfer);
   const std::uint64_t mean = transfer.bytes / std::max<std::uint64_t>(transfer.pieces, 1);
   const auto asked_for = [&](bool pipeline, Reason why, std::uint64_t bound = 0) {

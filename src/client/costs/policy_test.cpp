@@ -76,15 +76,6 @@ TEST(Policy, SortTakesWhatThereIsToSort) {
   EXPECT_TRUE(way_of(transfer, settings).pipeline) << "nodes join what they have";
 }
 
-TEST(Policy, DirectCallsStayDirectWhateverTheStrategy) {
-  Settings settings;
-  settings.file.strategy = Strategy::sort;
-  settings.direct_calls = {"collective", "nonblocking"};
-  EXPECT_FALSE(way_of({.bytes = 100, .pieces = 1, .calls = 1, .collective = true}, settings).pipeline);
-  EXPECT_FALSE(way_of({.bytes = 100, .pieces = 1, .calls = 1, .nonblocking = true}, settings).pipeline);
-  EXPECT_TRUE(way_of({100, 1, 1}, settings).pipeline);
-}
-
 TEST(Policy, TheThresholdCanBeSet) {
   Settings settings;
   settings.direct_above_bytes = 1 * MiB;

@@ -14,8 +14,6 @@ constexpr std::string_view by_piece = "--direct-above";  // its value follows fr
 
 constexpr std::array<ReasonText, static_cast<std::size_t>(Reason::end_of_list)> texts{{
     {Reason::none, "", ""},
-    {Reason::call_set_direct, "such calls are set to stay direct", "--direct-calls"},
-    {Reason::nonblocking_set_direct, "non-blocking calls are set to stay direct", "--direct-calls"},
     {Reason::durability_node, "durability node: the node keeps what is written", "--durability server"},
     {Reason::strategy_chosen, "the strategy was chosen", "--strategy auto"},
     {Reason::nothing_to_write, "nothing to write", ""},
@@ -28,7 +26,7 @@ constexpr std::array<ReasonText, static_cast<std::size_t>(Reason::end_of_list)> 
     {Reason::child_of_fork, "a child of fork() writes past the pipeline", ""},
     {Reason::turned_off, "turned off", "MILLRACE=1"},
     {Reason::only_reads, "opened for reading only", ""},
-    {Reason::path_set_direct, "the path is set to stay direct", "--direct-paths, --only-paths"},
+    {Reason::path_set_direct, "the path is set to stay direct", "--paths"},
     {Reason::no_such_name, "the file cannot be found by its name", ""},
     {Reason::agent_gone, "the agent has gone", ""},
     {Reason::cannot_open_again, "the file cannot be opened a second time", ""},
@@ -52,7 +50,7 @@ constexpr std::array<ReasonText, static_cast<std::size_t>(Reason::end_of_list)> 
      "the agent's program is not millraced, or another process has the agent's name", "MILLRACE_AGENT"},
     {Reason::agent_cannot_start,
      "no agent could be started; run millrace doctor to see what this machine lacks", ""},
-    {Reason::nodes_set_apart, "nodes are set not to work together", "--across-nodes"},
+    {Reason::nodes_set_apart, "nodes are set not to work together", "--file-servers auto"},
     {Reason::other_file, "its nodes do not see the same file", "--target first"},
     {Reason::no_address, "a node has no agent that other nodes can reach; check MILLRACE_INTERFACES",
      "--interfaces"},

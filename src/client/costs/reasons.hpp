@@ -13,8 +13,6 @@ namespace millrace::client {
 enum class Reason : std::uint8_t {
   none,
   // Of a transfer.
-  call_set_direct,
-  nonblocking_set_direct,
   durability_node,
   strategy_chosen,
   nothing_to_write,

@@ -28,9 +28,7 @@ int costs_program(const std::vector<std::string>& arguments, std::ostream& out, 
     return 2;
   }
   const std::string& folder = arguments.back();
-  std::vector<std::string> messages;
-  const Settings settings = from_environment(environ, messages);
-  const std::string file_system = file_system_of(folder), directory = cost_directory(settings);
+  const std::string file_system = file_system_of(folder), directory = cost_directory();
   const std::string record = directory.empty() ? "" : cost_record(directory, file_system);
   Costs costs = typical_costs();
   const bool known = !record.empty() && !file_system.empty() && load_costs(record, costs);
@@ -53,7 +51,7 @@ int costs_program(const std::vector<std::string>& arguments, std::ostream& out, 
     else if (!stored.ok())
       errors << "millrace-costs: the measured costs were not recorded: "
              << (record.empty() ? "HOME is not a folder" : record + ": " + stored.describe())
-             << "; set MILLRACE_COST_DIRECTORY to another folder\n";
+             << "; set XDG_CACHE_HOME to another folder\n";
   }
   report::JsonObject json;
   json.put("schema", "millrace.costs/1").put("file_system", file_system).put("record", record);

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 
 #include "client/open/costs_program.hpp"
@@ -21,10 +22,11 @@ class MeasureCostsTest : public testing::Test {
   MeasureCostsTest() {
     char name[] = "/tmp/millrace-measure-XXXXXX";
     folder_ = ::mkdtemp(name);
-    ::setenv("MILLRACE_COST_DIRECTORY", (folder_ + "/costs").c_str(), 1);
+    if (const char* value = std::getenv("XDG_CACHE_HOME")) before_ = value;
+    ::setenv("XDG_CACHE_HOME", (folder_ + "/costs").c_str(), 1);
   }
   ~MeasureCostsTest() override {
-    ::unsetenv("MILLRACE_COST_DIRECTORY");
+    before_ ? ::setenv("XDG_CACHE_HOME", before_->c_str(), 1) : ::unsetenv("XDG_CACHE_HOME");
     std::filesystem::remove_all(folder_);
   }
   int run(const std::vector<std::string>& arguments) {
@@ -34,6 +36,7 @@ class MeasureCostsTest : public testing::Test {
   }
 
   std::string folder_;
+  std::optional<std::string> before_;  // XDG_CACHE_HOME, which other tests of this process read
   std::ostringstream out_, errors_;
 };
 
@@ -97,7 +100,7 @@ TEST_F(MeasureCostsTest, BadUseIsSaid) {
   EXPECT_EQ(run({"--all", folder_}), 2);
   EXPECT_EQ(run({"/no/such/folder"}), 1);
   EXPECT_NE(errors_.str().find("/no/such/folder"), std::string::npos);
-  ::setenv("MILLRACE_COST_DIRECTORY", "/dev/null", 1);
+  ::setenv("XDG_CACHE_HOME", "/dev/null", 1);
   EXPECT_EQ(run({folder_}), 0) << "measured, and not kept";
   EXPECT_NE(errors_.str().find("not recorded: /dev/null"), std::string::npos) << errors_.str();
 }

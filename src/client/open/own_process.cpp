@@ -36,10 +36,7 @@ namespace {
 class OwnProcess final : public Process {
  public:
   explicit OwnProcess(Settings settings)
-      : settings_(std::move(settings)),
-        costs_(settings_),
-        agent_(agent_name(settings_)),
-        others_(settings_) {}
+      : settings_(std::move(settings)), agent_(agent_name(settings_)), others_(settings_) {}
 
   const Settings& settings() const override { return settings_; }
   Session* session(bool may_start, Reason& why) override;
@@ -267,8 +264,7 @@ void OwnProcess::leave(bool at_exit) {
   for (Leaver* file : files) file->leave(at_exit);
   costs_.store();
   // An agent that was killed could not remove its page.
-  if (Session* session = ready_.load(); session != nullptr && session->gone())
-    transport::bury_dead();
+  if (Session* session = ready_.load(); session != nullptr && session->gone()) transport::bury_dead();
   if (Session* session = ready_.load()) session->leave();
   if (Session* session = successor_.load()) session->leave();
   trace_end(launcher_rank());

@@ -65,7 +65,6 @@ def settings_of(options, first):
         "MILLRACE_STRATEGY": dice.choice(["auto", "immediate", "sort", "sort", "journal"]),
         "MILLRACE_MERGE": dice.choice(["0", "1"]),
         "MILLRACE_SORT_BUFFER": dice.choice(["1MiB", "1MiB", "4MiB", "64MiB"]),
-        "MILLRACE_RECORD_MAX": dice.choice(["4KiB", "4KiB", "32KiB"]),
         "MILLRACE_CHANNEL": dice.choice(["64KiB", "64KiB", "1MiB"]),
         # Mostly everything through the pipeline, whatever its size.
         "MILLRACE_DIRECT_ABOVE": dice.choice(["1GiB", "1GiB", "8KiB", "0"]),

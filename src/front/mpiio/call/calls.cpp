@@ -151,10 +151,7 @@ int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
     PMPI_Info_set(*info_used, "millrace_strategy", std::string(name_of(settings.strategy)).c_str());
     PMPI_Info_set(*info_used, "millrace_merge", settings.merge != 0 ? "1" : "0");
     PMPI_Info_set(*info_used, "millrace_sort_buffer", std::to_string(settings.sort_buffer_bytes).c_str());
-    PMPI_Info_set(*info_used, "millrace_record_max", std::to_string(settings.record_max_bytes).c_str());
     PMPI_Info_set(*info_used, "millrace_durability", std::string(name_of(settings.durability)).c_str());
-    PMPI_Info_set(*info_used, "millrace_fdatasync_interval",
-                  std::to_string(settings.fdatasync_interval_bytes).c_str());
   } catch (...) {
     return raise(*open, Code::no_memory);
   }

@@ -6,8 +6,8 @@
 // On a file that Millrace accelerates, a collective write never becomes the MPI library's collective write.
 // The choice between pipeline and library depends on sizes and errors of this rank alone. If some ranks chose
 // the collective write and others the pipeline, the ranks would wait for ever. A write that does not take the
-// pipeline uses the library's independent function, which needs no other rank. Only `collective_direct`,
-// agreed by all ranks at open, and atomic mode, set by all ranks, leave collective writes to the library.
+// pipeline uses the library's independent function, which needs no other rank. Only atomic mode, set by all
+// ranks, leaves collective writes to the library.
 //
 // The calls go one way: transfer() -> staged() for memory of a device -> host_transfer() -> before() ->
 // write() or read_on_first() -> the library. staged() cuts a device's memory into parts of host memory, so
@@ -114,8 +114,7 @@ bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status
 
 bool writes_alone(const Open& open, const Row& row) {
   return row.direction == Direction::write && open.writable && row.position != Position::shared &&
-         (open.writes_alone() || open.location == Open::Location::elsewhere) &&
-         !(row.coordination == Coordination::collective && open.collective_direct);
+         (open.writes_alone() || open.location == Open::Location::elsewhere);
 }
 
 Status ask_as_guest(Open& open, const Row& row) noexcept {

@@ -59,7 +59,7 @@ bool set_unmapped_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Data
       open.path +
       ": the MPI library cannot open the file once more for a view that Millrace does not map. Writes "
       "through this view fail and change nothing. To leave all files to the MPI library, set "
-      "MILLRACE_DIRECT_CALLS=independent,collective");
+      "MILLRACE=0");
   return false;
 }
 

@@ -55,7 +55,6 @@ int write_measured(Open& open, const Row& row, const Arguments& a, Target& targe
        .pieces = pieces,
        .calls = target.one_piece ? 1 : pieces,
        .swept = sieved ? open.view.estimate_swept(target.position, target.bytes, open.sweep) : 0,
-       .collective = row.coordination == Coordination::collective,
        .nonblocking = row.completion == Completion::nonblocking,
        .goes_on = a.goes_on,
        .met = open.takes_meeting() && row.coordination == Coordination::independent});

@@ -58,7 +58,6 @@ struct Open {
   bool bypassed = false;        // all ranks leave the file to the MPI library (Apart)
   bool foreign = false;         // a data representation other than native
   client::Sweep sweep;          // for direct writes with holes (open/sieving.hpp); window 0: no data sieving
-  bool collective_direct = false;         // collective calls stay with the MPI library, on all ranks alike
   std::atomic<bool> reads_alone = false;  // reads need no other rank (call/own_read.hpp), on all ranks alike
   std::atomic<Through> through = Through::none;  // which reads the agents carry (open/through.hpp)
   std::shared_ptr<const Meeting> untried;  // a late meeting (ranks/nodes.hpp), until agents_carry() tries it

@@ -192,7 +192,7 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
   const int access = amode & (MPI_MODE_RDONLY | MPI_MODE_WRONLY | MPI_MODE_RDWR);
   const bool sound = access == MPI_MODE_WRONLY || access == MPI_MODE_RDWR ||
                      (access == MPI_MODE_RDONLY && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) == 0);
-  const bool wanted = admission.here && sound && path && settings.enabled && settings.across_nodes &&
+  const bool wanted = admission.here && sound && path && settings.enabled && joins_nodes(settings) &&
                       path_selected(settings, *path) && (amode & MPI_MODE_SEQUENTIAL) == 0;
   const client::FileStamp stamp = wanted && rank == 0 ? client::stamp_of(*path) : client::FileStamp{};
   const FirstAgreement mine{

@@ -188,14 +188,14 @@ void copy_inputs() {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (!all_take_part(MPI_COMM_WORLD, Before::all_have_met)) return;
-  const Participants mine = own_participants(rank, settings.across_nodes && posix_hooks_are_here());
+  const Participants mine = own_participants(rank, joins_nodes(settings) && posix_hooks_are_here());
   Participants all{};
   if (!reduce(mine, all) || all.on_one_node()) return;
   if (all.refused != 0) {
     if (rank == 0)
       client::log(
           "posix_stage has no effect: it needs libmillrace_posix.so in every rank (`millrace run` preloads "
-          "it), and MILLRACE_ACROSS_NODES must not be 0");
+          "it), and MILLRACE_FILE_SERVERS must not be 0");
     return;
   }
   std::vector<client::Input> inputs;

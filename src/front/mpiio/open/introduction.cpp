@@ -10,11 +10,9 @@
 namespace millrace::front {
 namespace {
 
-// True if this rank may read the file alone (call/own_read.hpp): the file system is local, and the settings
-// leave no calls to the library. The file is read this way only if all ranks may.
-bool may_read_alone(const std::string& path, const Settings& settings) {
-  return settings.direct_calls.empty() && is_local_type(type_of_file_system(path.c_str()));
-}
+// True if this rank may read the file alone (call/own_read.hpp): the file system is local. The file is read
+// this way only if all ranks may.
+bool may_read_alone(const std::string& path) { return is_local_type(type_of_file_system(path.c_str())); }
 
 }  // namespace
 
@@ -32,13 +30,12 @@ Introduction introduction_of(MPI_Comm comm, int rank, const std::string& path, c
                              const Admission& admission) {
   Introduction mine{};
   mine.agreement.participants = own_participants(rank, wanted, admission);
-  mine.agreement.collective_direct = stays_direct(settings, "collective") ? 1 : 0;
   mine.agreement.bypassed = others.bypassed ? 1 : 0;
   mine.agreement.written = others.written ? 1 : 0;
   int size = 1;
   // Ranks of several nodes never read alone, so none of them asks the file system for its type.
   const bool across = PMPI_Comm_size(comm, &size) == MPI_SUCCESS && client::spans_nodes(size);
-  mine.agreement.library_reads = wanted && !across && may_read_alone(path, settings) ? 0 : 1;
+  mine.agreement.library_reads = wanted && !across && may_read_alone(path) ? 0 : 1;
   // With durability disk, close has to sync the library's writes.
   const bool leavable =
       settings.file.strategy == Strategy::automatic && settings.file.durability == Durability::server;
@@ -46,7 +43,7 @@ Introduction introduction_of(MPI_Comm comm, int rank, const std::string& path, c
   if (!wanted) return mine;
   mine.agreement.incoherent = may_be_incoherent(found) ? 1 : 0;
   mine.observed = client::observed_files();
-  const bool starts = settings.across_nodes && mine.agreement.pure != 0 && mine.agreement.bypassed == 0 &&
+  const bool starts = joins_nodes(settings) && mine.agreement.pure != 0 && mine.agreement.bypassed == 0 &&
                       mine.agreement.incoherent == 0 && client::is_last_of_node(size);
   mine.self = describe_self(found, settings, others.plain && !others.routed, starts);
   return mine;

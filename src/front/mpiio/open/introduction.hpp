@@ -21,12 +21,11 @@ namespace millrace::front {
 // The agreement of all ranks of an open: the maximum over all ranks, word by word.
 struct Agreement {
   Participants participants;
-  std::uint64_t collective_direct;  // some rank wants collective calls left to the library
-  std::uint64_t pure;               // some rank does not know the file's series as mixed
-  std::uint64_t bypassed;           // some rank has a handle of the file that is left to the library
-  std::uint64_t library_reads;      // some rank cannot read the file without the library
-  std::uint64_t written;            // some rank has written the file by another handle
-  std::uint64_t incoherent;         // some node's cache of the file may not be coherent
+  std::uint64_t pure;           // some rank does not know the file's series as mixed
+  std::uint64_t bypassed;       // some rank has a handle of the file that is left to the library
+  std::uint64_t library_reads;  // some rank cannot read the file without the library
+  std::uint64_t written;        // some rank has written the file by another handle
+  std::uint64_t incoherent;     // some node's cache of the file may not be coherent
 };
 
 // A rank's message to all others at open, sent by one collective call.

@@ -53,10 +53,6 @@ Settings settings_of(MPI_Info info, const char* filename) {
   return settings;
 }
 
-bool stays_direct(const Settings& settings, std::string_view kind) {
-  return std::ranges::find(settings.direct_calls, kind) != settings.direct_calls.end();
-}
-
 // Below MPI_THREAD_MULTIPLE the program ensures that MPI calls do not overlap.
 void ask_for_threads() {
   [[maybe_unused]] static const bool asked = [] {

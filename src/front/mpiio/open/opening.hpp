@@ -18,9 +18,6 @@ std::optional<std::string> kernel_path(std::string_view name);
 // The settings of this file. Its millrace_* hints replace settings of the process.
 Settings settings_of(MPI_Info info, const char* filename);
 
-// True if calls of a kind ("independent", ...) stay with the library.
-bool stays_direct(const Settings& settings, std::string_view kind);
-
 // Tells the client how the program uses threads. Call it before the first use of the session.
 void ask_for_threads();
 

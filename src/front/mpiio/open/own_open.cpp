@@ -90,7 +90,6 @@ std::unique_ptr<Open> new_open(MPI_File handle, const std::string& path, const A
   open->path = path;
   open->group = all.participants.group;
   open->view = client::FileView(0, 1, share_map(MPI_BYTE));
-  open->collective_direct = all.collective_direct != 0;
   return open;
 }
 
@@ -112,8 +111,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   ask_for_threads();
   const Settings settings = settings_of(info, filename);
   const std::string path = kernel_path(filename).value_or("");
-  const bool all_direct = stays_direct(settings, "independent") && stays_direct(settings, "collective");
-  const bool wanted = admission.here && opened && !path.empty() && settings.enabled && !all_direct &&
+  const bool wanted = admission.here && opened && !path.empty() && settings.enabled &&
                       path_selected(settings, path) && reaches_agent(path);
   const Handles others = wanted ? handles_of(path) : Handles{};
   int rank = 0;
@@ -142,7 +140,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   if (apart == Apart::no && heard.members == 0)
     apart = plan_meeting(comm, heard.peers, heard.decision, false, meeting);
   if (apart != Apart::no) meeting.routing = {};
-  const bool carries = heard.members == 0 && all.written == 0 && all.collective_direct == 0;
+  const bool carries = heard.members == 0 && all.written == 0;
   const Through carried = carries ? heard.decision.through : Through::none;
   std::unique_ptr<Open> open = new_open(handle, path, all);
   open->file = open_everywhere(comm,

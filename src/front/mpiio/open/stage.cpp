@@ -203,9 +203,7 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
                      wanted && handles_of(*path).written ? 1u : 0u};
   OwnOpen own{comm, handle, path.value_or(""), settings, {}};
   if (wanted) (void)own.found.remember(own.path);
-  const bool agents_read =
-      settings.across_nodes && (settings.stage == Stage::whole || settings.direct_calls.empty());
-  const Stage asked = agents_read ? settings.stage : Stage::none;
+  const Stage asked = joins_nodes(settings) ? settings.stage : Stage::none;
   own.share = wanted ? shares.of(own.path) : client::ReadShares::unknown;
   mine.unknown = own.share == client::ReadShares::unknown ? 1 : 0;
   const bool leads = wanted && asked != Stage::none && client::leads_node(size);
@@ -216,7 +214,7 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   if (rank == 0 && wanted) {
     mine.wanted = static_cast<std::uint64_t>(asked) + 1;
     mine.unfit = static_cast<std::uint64_t>(look.unfit());
-    mine.library_reads = !look.remote && settings.direct_calls.empty() ? 0 : 1;
+    mine.library_reads = look.remote ? 1 : 0;
     heard.decision = decide(own.found, settings, look.storage_host);
   }
   // Other nodes need this node's agent only if it is the file server.

@@ -71,7 +71,7 @@ bool agents_carry(Open& open) {
 }
 
 Through through_until_written(const client::TargetFile& target, const Settings& settings) {
-  if (!settings.across_nodes || !settings.direct_calls.empty()) return Through::none;
+  if (!joins_nodes(settings)) return Through::none;
   if (settings.stage == Stage::pieces) return Through::all;
   const bool worth = settings.stage == Stage::automatic && client::is_remote(target) &&
                      client::stamp_of(target.lasting_path()).size >= worth_carrying_bytes;

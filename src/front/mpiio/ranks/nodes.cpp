@@ -152,7 +152,7 @@ Peer describe_self(const client::TargetFile& target, const Settings& settings, b
   static const std::uint64_t host = client::own_host_number();
   const std::uint64_t own_system = target.inode() != 0 ? own_system_of(target) : 0;
   Peer self{node, target.inode(), own_system, last_probed.load(), alone ? 1u : 0u, host, {}};
-  if (settings.across_nodes) self.agent = client::met();
+  if (joins_nodes(settings)) self.agent = client::met();
   if (!meets || self.agent.port != 0) return self;
   if (const Result<client::AgentAddress> agent = client::meet()) self.agent = *agent;
   return self;
@@ -162,10 +162,9 @@ Decision decide(const client::TargetFile& target, const Settings& settings, std:
   Decision decision{};
   decision.settings = settings.file;
   decision.topology = settings.topology;
-  decision.file_servers = settings.file_servers;
-  decision.stripe_bytes = settings.stripe_bytes;
+  decision.file_servers = settings.file_servers.value_or(0);
   decision.storage_host = storage_host;
-  if (!settings.across_nodes) return decision;
+  if (!joins_nodes(settings)) return decision;
   const auto size = static_cast<ssize_t>(decision.key.size());
   decision.wanted = ::getrandom(decision.key.data(), decision.key.size(), 0) == size ? 1 : 0;
   if (storage_host == 0) decision.file_stripe_bytes = client::stripe_of(target);
@@ -188,8 +187,7 @@ Apart plan_meeting(MPI_Comm comm, std::vector<Peer>& peers, const Decision& deci
   Nodes nodes = nodes_of(peers, self.node);
   Settings wishes;
   wishes.topology = decision.topology;
-  wishes.file_servers = decision.file_servers;
-  wishes.stripe_bytes = decision.stripe_bytes;
+  if (decision.file_servers != 0) wishes.file_servers = decision.file_servers;
   const auto count = static_cast<std::uint32_t>(nodes.numbers.size());
   const auto holder = std::ranges::find(nodes.hosts, decision.storage_host);
   const bool at_storage = decision.storage_host != 0 && holder != nodes.hosts.end();

@@ -39,8 +39,7 @@ struct Decision {
   std::array<std::byte, 32> key;
   FileSettings settings;
   Topology topology;
-  std::uint32_t file_servers;
-  std::uint64_t stripe_bytes;
+  std::uint32_t file_servers;       // 0: auto
   std::uint64_t file_stripe_bytes;  // the file system's own stripe size; 0: none
   std::uint64_t storage_host;       // host_number() of the only machine with the file's bytes; 0: not known
   Through through;                  // of a file that may be written
