@@ -56,7 +56,7 @@ def supervise(plan: Plan, request: Request) -> int:
             added += container.pass_on(plan.container, plan.environment, added, str(folder))
         command = launcher.forward(plan.command, plan.launcher, added)
         status = _child(command, plan.environment, before)
-        agents.wait_for_agents(plan.environment.get("MILLRACE_JOB", ""), stop=_interrupted)
+        agents.end_agents(plan.environment.get("MILLRACE_JOB", ""), stop=_interrupted)
         if collector is not None:
             collector.finish()
         if request.trace is not None:

@@ -165,7 +165,7 @@ def plain_environment(side: str, prefix: Prefix) -> dict[str, str]:
 
 def _read_report(place: Path, file: Path, job: str) -> stats.FileReport | None:
     """From the file of this machine, or the folder with one for each node."""
-    agents.wait_for_agents(job)
+    agents.end_agents(job)
     report = None
     for path in sorted(place.iterdir()) if place.is_dir() else [place] if place.exists() else []:
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():

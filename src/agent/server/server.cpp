@@ -195,9 +195,8 @@ void Server::note_alone() {
 // The time at which the agent may leave; UINT64_MAX: a rank or another agent needs it.
 std::uint64_t Server::leaves_ns() {
   note_alone();
-  if (!alone_ || !core_.idle()) return UINT64_MAX;
+  if (!alone_ || !core_.idle() || !links_.idle()) return UINT64_MAX;
   if (leaving_) return 0;
-  if (!links_.idle()) return UINT64_MAX;
   return alone_since_ns_ + (reception_->served() ? options_.linger_ms : options_.first_linger_ms) * 1'000'000;
 }
 
