@@ -239,7 +239,7 @@ bool Ledgers::settle() {
 bool settle_ledgers(const char* path, bool writes, Process& process) {
   if (!process.settings().enabled) return true;
   const std::string directory = local_directory(process.settings());
-  const Result<OtherAgents::List> others = process.other_agents();
+  Result<OtherAgents::List> others = process.other_agents();
   if (!others) {
     process.say(std::string(path) +
                 ": other jobs may have bytes of this file, and this process cannot look "
@@ -257,6 +257,8 @@ bool settle_ledgers(const char* path, bool writes, Process& process) {
   // comes first, because the ledgers do not change any more after the agent has answered or has gone.
   const transport::FileNumbers numbers = known ? transport::numbers_of(target) : transport::FileNumbers();
   flush_open(process, path, numbers);
+  others = process.other_agents();  // this process may have met its own agent only now
+  if (!others) return false;
   if (!known) return true;  // the file may be on another node
   // Another job's agent that ends here may leave a ledger.
   if (!settle_other_agents(process, *others, path, numbers, writes)) return false;
