@@ -219,7 +219,8 @@ def test_a_program_hears_that_its_ledger_cannot_go(crashed, tmp_path):
         turn_read_only(place)
         crashed.go()
         assert crashed.wait(BOUND_S) == 0, crashed.err
-        assert crashed.errors() != {}, crashed.out + crashed.err
+        assert set(crashed.errors()) == {0, 1}, crashed.out + crashed.err
+        assert all(told[0][0] in ("write", "sync") for told in crashed.errors().values()), crashed.out
         assert "the journal cannot be removed" in crashed.err, crashed.err
         assert eventually(lambda: crashed.agents() == [], BOUND_S)
 

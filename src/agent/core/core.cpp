@@ -207,10 +207,10 @@ bool Core::advance(std::uint64_t now_ns) {
   core.spoke.clear();
   bool moved = core.take_completions(now_ns - before_ns);
   core.answers.clear();
-  core.files.each_lane([&](OpenFile& file, Lane& lane) {
-    moved |= lane.requests.advance(now_ns, !file.closings->quiet(), core.answers);
-  });
   moved |= core.advance_ledgers();
+  core.files.each_lane([&](OpenFile& file, Lane& lane) {
+    moved |= lane.requests.advance(now_ns, file.holds_answers(), core.answers);
+  });
   for (const Reply& reply : core.answers) core.answer(reply);
   core.expire();
   core.memory.make_room();

@@ -203,6 +203,10 @@ void OpenFile::join(Shared& shared, const Fd& target, const transport::Register&
   ledger = std::make_unique<Ledger>(shared, std::move(who), target);
 }
 
+bool OpenFile::holds_answers() const {
+  return !closings->quiet() || (ledger && ledger->removal().code() == Code::timeout);
+}
+
 bool OpenFile::secured() const {
   return closings->quiet() &&
          std::ranges::all_of(lanes, [](const auto& lane) { return lane->pipeline->secured(); });

@@ -108,6 +108,9 @@ struct OpenFile {
   // Called for every open of the file. A later one may have a stronger durability, or need a ledger.
   void join(Shared& shared, const Fd& target, const transport::Register& registration);
 
+  // Syncs and closes are not answered while a descriptor is closed, or the ledger removed: either may be an
+  // error of the file.
+  bool holds_answers() const;
   // True if a close is answered as soon as the ledger has all earlier records on its disk.
   bool answers_from_ledger() const;
   // Gives this answer then.
