@@ -97,7 +97,7 @@ def test_an_agent_is_started_when_small_pieces_would_have_paid_for_it(job, tmp_p
     assert many["expected_direct_ns"] > many["expected_pipeline_ns"] > 0
     assert any(reason.startswith("pipeline: expected to take less time: ") for reason in many["reasons"])
     whole = (many["direct_bytes"] + many["bytes_in"], (tmp_path / "many").stat().st_size)
-    assert whole == (16 << 20, 16 << 20)
+    assert whole == (128 << 20, 128 << 20)
 
 
 def recorded(folder):
