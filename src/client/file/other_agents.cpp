@@ -101,12 +101,26 @@ void tell_of_loss(Process& process, const char* path, OtherAgent& other, bool lo
   process.say(line);
 }
 
+// The agent writes its bytes. Code::refused: it made a new ledger again and again, because its job goes on
+// writing to the file.
+Status flush_until_no_ledger(Process& process, const Wanted& wanted, OtherAgent& other, bool& asked) {
+  const std::uint64_t until_ns = process.now_ns() + process.settings().timeout_ms * 1'000'000;
+  for (;;) {
+    const Result<std::unique_ptr<Session>> session = ask(process, wanted, other);
+    asked = session.ok();
+    const Status status = session ? flush(**session, wanted) : session.status();
+    if (!status.ok() || !wanted.ledgers || !other.view().logs(wanted.file)) return status;
+    if (process.now_ns() > until_ns) return Code::refused;
+    process.pause(10);
+  }
+}
+
 bool settle_with(Process& process, const Wanted& wanted, OtherAgent& other) {
   const PageView& shown = other.view();
   if (!shown.owes(wanted.file)) return true;
   const bool logged = shown.logs(wanted.file);
-  const Result<std::unique_ptr<Session>> session = ask(process, wanted, other);
-  const Status status = session ? flush(**session, wanted) : session.status();
+  bool asked = false;
+  const Status status = flush_until_no_ledger(process, wanted, other, asked);
   const Code code = status.code();
   if (code == Code::ok || code == Code::not_found) return true;
   if (code == Code::lost_agent) {
@@ -114,9 +128,11 @@ bool settle_with(Process& process, const Wanted& wanted, OtherAgent& other) {
     return true;
   }
   const std::string who = described(wanted.path, other);
-  if (session && code != Code::timeout) {
-    process.say(who + "could not write all bytes of its job: " + status.describe());
-    return true;
+  if (asked && code != Code::timeout && code != Code::refused) {
+    const bool safe = !wanted.ledgers || !shown.logs(wanted.file);
+    process.say(who + "could not write all bytes of its job: " + status.describe() +
+                (safe ? "" : ". It has them in a journal, so the file is not opened for writing"));
+    return safe;
   }
   // An agent without bytes of this node's ranks does no harm.
   if (!shown.keeps(wanted.file)) return true;
@@ -126,11 +142,12 @@ bool settle_with(Process& process, const Wanted& wanted, OtherAgent& other) {
     tell_of_loss(process, wanted.path, other, logged, true);
     return true;
   }
-  const std::string why = code != Code::timeout ? "and cannot be asked for them: " + status.describe()
-                          : waits               ? "but its file system does not answer"
-                                                : "makes no progress and cannot be ended";
+  const std::string why = code == Code::refused   ? "because its job goes on writing to it"
+                          : code != Code::timeout ? "and cannot be asked for them: " + status.describe()
+                          : waits                 ? "but its file system does not answer"
+                                                  : "makes no progress and cannot be ended";
   process.say(who + "has bytes of this file, " + why +
-              ". The file is not opened: wait until the file system answers, or end that process");
+              ". The file is not opened: wait until that job has closed it, or end that process");
   return false;
 }
 

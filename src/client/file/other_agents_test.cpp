@@ -190,6 +190,18 @@ TEST_F(OneWriter, AnAgentThatLetsNobodyInAndHasWrittenItsBytesMayKeepThemInAJour
   EXPECT_EQ(other->ended, 0);
 }
 
+TEST_F(OneWriter, AnAgentThatKeepsAJournalHoldsOffAWriterAndNoReader) {
+  put_file(other->page(), number, 1);
+  other->answers = true;
+  for (const Code answer : {Code::ok, Code::io}) {
+    other->answer = answer;
+    EXPECT_TRUE(settle(false));
+    EXPECT_FALSE(settle(true));
+    EXPECT_EQ(other->ended, 0);
+    EXPECT_NE(process.said.back().find("not opened"), std::string::npos);
+  }
+}
+
 TEST_F(OneWriter, AnAgentThatWaitsForItsFileSystemIsNotEnded) {
   other->page().files[0].silent_ms.store(static_cast<std::uint32_t>(process.settings().storage_timeout_ms));
   EXPECT_FALSE(settle());
