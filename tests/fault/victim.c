@@ -8,8 +8,8 @@
  * of the file PROGRESS.RANK, and a pause follows. "wrote RANK N": so many calls returned well. At the end:
  * "closed RANK CLASS", "end". ADD is added to each byte. Then all of that for the file SECOND, 1 MiB and
  * without a stop, after the first one was deleted: "second error ...". With late, rank 1 begins to write so
- * much later; with opens_late, it opens the file so much later. With free, SECOND is opened when N descriptors
- * are free.
+ * much later; with opens_late, it opens the file so much later. With free, SECOND is opened when N
+ * descriptors are free.
  *
  * usage: victim FILE [piece=BYTES] [gap=BYTES] [pieces=N] [stop=I go=GO [term=1]]
  *                    [hold=write|sync|close held=HELD] [sync=1] [fatal=1] [late=MILLISECONDS]

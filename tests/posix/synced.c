@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded after Millrace. With TEST_SYNCED, the process has written and synced a large file before main(), so
-// early writeback is on for the next 128 MiB. No fault of fault.c meets this file.
+// Preloaded after Millrace. With TEST_SYNCED, the process has written and synced a large file before main(),
+// so early writeback is on for the next 128 MiB. No fault of fault.c meets this file.
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
