@@ -166,8 +166,8 @@ OtherAgents::~OtherAgents() = default;
 
 Status OtherAgents::look_at(const std::string& path, Process& process) {
   Result<transport::Neighbour> shown = transport::Neighbour::look_at(path);
-  if (shown) known_->agents.emplace(path, std::make_shared<RealOtherAgent>(*std::move(shown), settings_));
   const Status status = shown.status();
+  if (shown) known_->agents.emplace(path, std::make_shared<RealOtherAgent>(*std::move(shown), settings_));
   if (status.code() == Code::unsupported)
     process.say(
         "an agent of another job cannot be asked for its bytes: it is of another build of Millrace; do "
