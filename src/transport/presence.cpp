@@ -176,7 +176,7 @@ Result<std::vector<std::string>> presences() {
   struct stat about {};
   if (::lstat(in.c_str(), &about) != 0)
     return errno == ENOENT ? Result(std::vector<std::string>()) : Status::from_errno(errno);
-  // What another user has made under this user's name has no agent of this user.
+  // A folder that another user has made under this user's name has no agent of this user.
   if (about.st_uid != ::geteuid() || !S_ISDIR(about.st_mode)) return std::vector<std::string>();
   return io::list_folder(in, suffix);
 }

@@ -173,7 +173,7 @@ class Core {
 
   std::vector<Reply> take_replies();
 
-  // What no answer to a rank tells.
+  // Facts that no answer to a rank tells.
   struct News {
     std::vector<std::string> messages;  // for the log and one of the ranks, one line each
     // JSON documents, one line each: one for each lane of a file that has ended, and progress of requests

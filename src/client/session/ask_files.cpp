@@ -57,10 +57,7 @@ Status flush_stand_ins(Session& session, Tally& tally) {
 }
 
 Status settle_ledgers_of(Session& session, std::uint64_t number, Tally& tally) {
-  const PageView& view = session.view();
-  return ask_files(session, Kind::sync, everything, tally, [&view, number](std::uint32_t file) {
-    return view.state(file).number.load() == number && view.state(file).kept.load() != 0;
-  });
+  return settle_all_ledgers_of(session, {.number = number}, tally);
 }
 
 }  // namespace millrace::client

@@ -17,11 +17,11 @@ Status flush_file(Session& session, std::uint64_t number, Extent extent, bool el
 // The same for the whole file, also if the agent does not know yet that bytes are pending: ranks that have
 // been killed may have left records in their rings.
 Status flush_all_of(Session& session, const transport::FileNumbers& numbers, Tally& tally);
-// The same, and brings them to the disk if a ledger has them. The agent then gives up the ledger.
-Status settle_all_ledgers_of(Session& session, const transport::FileNumbers& numbers, Tally& tally);
 // The same for every stand-in (OpenRequest::stand_in) on this node.
 Status flush_stand_ins(Session& session, Tally& tally);
-// Syncs the file of this number. Afterwards no ledger has records of the file.
+// Syncs the file if a ledger has records of it. The agent then gives up the ledger, unless ranks write on.
+Status settle_all_ledgers_of(Session& session, const transport::FileNumbers& numbers, Tally& tally);
+// The same for the file of this number.
 Status settle_ledgers_of(Session& session, std::uint64_t number, Tally& tally);
 
 }  // namespace millrace::client
