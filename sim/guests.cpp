@@ -78,7 +78,7 @@ void add_onlooker(Scenario& scenario) {
 }
 
 // Before the ranks compute, one rank writes. Then another rank overwrites a part of these bytes, past the
-// pipeline.
+// pipeline. In some runs the ranks between them write on meanwhile, elsewhere.
 void add_overwriting(Scenario& scenario) {
   Dice dice(scenario.seed ^ 0x0BE2);
   const std::size_t last = scenario.programs.size() - 1;
@@ -93,8 +93,16 @@ void add_overwriting(Scenario& scenario) {
       dice.magnitude(1, std::min<std::uint64_t>(scenario.file_bytes - begin, 16 * KiB));
   const std::uint64_t part = dice.below(size);
   const Extent first{begin, begin + size}, later{begin + part, begin + dice.between(part + 1, size)};
+  const std::uint64_t elsewhere = scenario.file_bytes;
+  const std::uint64_t pieces = last > 1 && dice.one_in(2) ? dice.magnitude(1, 64) : 0;
+  if (pieces > 0) scenario.file_bytes += last * 64 * KiB;
   for (std::size_t rank = 0; rank <= last; ++rank) {
     std::vector<Step> steps(3, {Step::Kind::barrier});
+    for (std::uint64_t i = 0; i < pieces && rank > 0 && rank < last; ++i) {
+      const std::uint64_t at = elsewhere + rank * 64 * KiB + i * KiB;
+      const Step pause{Step::Kind::rest, 1, {}, dice.magnitude(1'000, 200'000)};
+      steps.insert(steps.begin() + 2, {pause, {Step::Kind::write, 1, {at, at + dice.between(1, KiB)}}});
+    }
     if (rank == 0) steps.insert(steps.begin() + 1, {Step::Kind::write, 1, first});
     if (rank == last) steps.insert(steps.begin() + 2, {Step::Kind::write, 1, later});
     if (rank == last && joins) steps.insert(steps.begin(), {Step::Kind::direct});

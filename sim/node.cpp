@@ -56,6 +56,7 @@ void Node::start() {
   if (memory) page_memory_ = *std::move(memory);
   Result<transport::Mapping> mapping = transport::map(page_memory_.get(), sizeof(transport::AgentPage));
   if (mapping) page_ = *std::move(mapping);
+  page().shown.number = ++agents_ << 32 | number_;
   const auto watch = [this](int descriptor, std::uint32_t events, std::uint64_t tag) {
     if (events == 0) {
       watched_.erase(tag);

@@ -133,6 +133,7 @@ class Node {
 
   World world_;
   std::uint32_t number_;
+  std::uint64_t agents_ = 0;  // that have started here
   io::VirtualDisk::Process process_;
   NodeClock clock_;
   std::string journals_;

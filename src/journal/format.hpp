@@ -20,7 +20,7 @@
 namespace millrace::journal {
 
 inline constexpr char magic[8] = {'M', 'L', 'R', 'A', 'C', 'E', 'J', '1'};
-inline constexpr std::uint32_t version = 5;
+inline constexpr std::uint32_t version = 6;
 inline constexpr const char* suffix = ".journal";          // of logs with names
 inline constexpr std::uint32_t record_magic = 0x6365524d;  // "MRec"
 inline constexpr std::size_t path_max = 4000;
@@ -60,6 +60,13 @@ static_assert(offsetof(FileHeader, device) == 24 && offsetof(FileHeader, birth_n
               offsetof(FileHeader, mark) == 64 && offsetof(FileHeader, path) == 80 &&
               offsetof(FileHeader, kind) == 4080 && offsetof(FileHeader, checksum) == 4088);
 
+// A place between two records: behind `records` records, which have `payload_bytes`.
+struct Place {
+  std::uint64_t position = 0;  // in the file; 0: before the first record
+  std::uint64_t records = 0;
+  std::uint64_t payload_bytes = 0;
+};
+
 struct StateSector {
   State state = {};  // 0: never written, which means open
   std::uint32_t passed_over = 0;
@@ -69,11 +76,14 @@ struct StateSector {
   FileState target = {};
   std::uint64_t alive_ns = 0;
   std::uint64_t leader = 0;
+  Place begin = {};
+  std::uint64_t agent = 0;
   std::uint64_t checksum = 0;
-  char reserved2[440] = {};
+  char reserved2[408] = {};
 };
 static_assert(sizeof(StateSector) == 512 && offsetof(StateSector, target) == 24 &&
-              offsetof(StateSector, checksum) == 64 && std::is_trivially_copyable_v<StateSector>);
+              offsetof(StateSector, begin) == 64 && offsetof(StateSector, checksum) == 96 &&
+              std::is_trivially_copyable_v<StateSector>);
 
 // The begin of a log. The records follow.
 struct Start {
@@ -166,12 +176,17 @@ constexpr std::uint64_t record_bytes(std::uint64_t length) {
   return sizeof(RecordHeader) + ((length + 7) & ~std::uint64_t{7});
 }
 
+inline bool sound(const Place& begin) {
+  return begin.position == 0 ? begin.records == 0 && begin.payload_bytes == 0
+                             : begin.position >= sizeof(Start) && begin.position % 8 == 0;
+}
+
 // True if the state is valid. A sector of zeros is valid too: it has never reached the disk.
 inline bool sound(const Start& start) {
   const StateSector& now = start.sector;
   const bool known = now.state >= State::open && now.state <= State::done && now.writers <= Writers::nodes;
   const bool right = now.checksum == checksum(&now, offsetof(StateSector, checksum), start.header.checksum);
-  return (known && right && now.passed_over <= 1 && now.reserved == 0 &&
+  return (known && right && sound(now.begin) && now.passed_over <= 1 && now.reserved == 0 &&
           all_zero(std::as_bytes(std::span(now.reserved2)))) ||
          all_zero(std::as_bytes(std::span(&now, 1)));
 }

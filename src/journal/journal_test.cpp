@@ -310,6 +310,41 @@ TEST(Log, SyncMakesRecordsStable) {
   EXPECT_EQ(read_all({stable.data(), stable.size()}).records.size(), 1U);
 }
 
+TEST(Log, ForgottenRecordsAreNotReadBack) {
+  TestJournal journal;
+  journal.append(100, "old");
+  journal.commit();
+  journal.append(200, "older");
+  const Place place = journal.writer->place();
+  journal.append(300, "new");
+  journal.writer->forget(place);
+  const std::vector<Written> later = {{300, "new"}, {400, "newer"}};
+  journal.append(400, "newer");
+  EXPECT_LT(journal.writer->forgotten(), place.records) << "not on the disk yet";
+  journal.commit();
+  EXPECT_EQ(journal.writer->forgotten(), place.records);
+  journal.writer->forget({sizeof(Start), 0, 0});  // an earlier place
+  journal.finish();
+  std::vector<std::byte> bytes = journal.bytes();
+  EXPECT_EQ(read_all(bytes).records, later);
+  const Fd source = file_of(bytes);
+  const Summary summary = scan(source);
+  EXPECT_EQ(summary.records, 2U);
+  EXPECT_EQ(summary.payload_bytes, 8U);
+  EXPECT_TRUE(summary.committed);
+  std::fill(bytes.begin() + sizeof(Start), bytes.begin() + static_cast<std::ptrdiff_t>(place.position),
+            std::byte{1});
+  EXPECT_EQ(read_all(bytes).records, later) << "nobody reads them";
+  // A record that a commit names is damaged.
+  bytes[place.position + sizeof(RecordHeader)] ^= std::byte{1};
+  const Fd damaged = file_of(bytes);
+  EXPECT_TRUE(commit_behind(damaged, scan(damaged)));
+  bytes.resize(place.position - 8);
+  const ReadBack cut = read_all(bytes);
+  EXPECT_EQ(cut.verdict, Verdict::clean) << "a crash of the node may leave it";
+  EXPECT_TRUE(cut.records.empty());
+}
+
 TEST(Log, ASyncIsNotPutOffByWhatComesLater) {
   TestJournal journal;
   journal.append(0, "kept");

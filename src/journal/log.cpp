@@ -76,6 +76,17 @@ void Log::set_alive(std::uint64_t alive_ns) {
   if (std::exchange(start_.sector.alive_ns, alive_ns) != alive_ns) put_state();
 }
 
+void Log::set_agent(std::uint64_t number) {
+  start_.sector.agent = number;
+  put_state();
+}
+
+void Log::forget(const Place& place) {
+  if (place.records <= start_.sector.begin.records) return;
+  start_.sector.begin = place;
+  put_state();
+}
+
 void Log::note(Writers writers, const FileState& target) {
   start_.sector.writers = writers;
   start_.sector.target = target;
@@ -118,6 +129,7 @@ void Log::start() {
   if (to_sync_ && written_.records >= to_sync_->records) {
     to_sync_.reset();
     syncing_ = written_;
+    forgetting_ = start_.sector.begin.records;
     request.op = io::Op::datasync;
     submit(std::move(request));
   } else if (full || wanted_) {
@@ -150,6 +162,7 @@ void Log::complete(const io::Completion& completion) {
       wanted_ = true;
     }
     stable_ = *syncing_;
+    forgotten_ = forgetting_;
   }
   if (status_.ok() && !flying_.empty()) written_ = flying_end_;
   flying_.clear();

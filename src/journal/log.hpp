@@ -60,6 +60,15 @@ class Log {
   void show_life(bool progress);
   // 0: the file's mtime is the last sign of life.
   void set_alive(std::uint64_t alive_ns);
+  // The agent that holds the log: the number of its page (transport/presence.hpp), or 0.
+  void set_agent(std::uint64_t number);
+  // The end of the records appended so far.
+  Place place() const { return {file_bytes(), appended_.records, appended_.payload_bytes}; }
+  // Recovery shall not use the records before `place` any more. Other processes see that at once, and the
+  // disk has it as soon as forgotten() says so, if a sync() follows. Places only grow.
+  void forget(const Place& place);
+  // The number of records that recovery does not use even after a crash of the node.
+  std::uint64_t forgotten() const { return forgotten_; }
   // Notes who may write to the target from now on, and the state that the target has now.
   void note(Writers writers, const FileState& target);
 
@@ -116,10 +125,11 @@ class Log {
   std::vector<std::byte> flying_;  // in flight, if not empty
   std::uint64_t position_ = sizeof(Start);
   Mark appended_;
-  Mark flying_end_;              // behind the batch in flight
-  Mark written_;                 // behind the last record in the file
-  std::optional<Mark> syncing_;  // written_ when the datasync in flight began
-  Mark stable_;                  // behind the last record on the disk
+  Mark flying_end_;                               // behind the batch in flight
+  Mark written_;                                  // behind the last record in the file
+  std::optional<Mark> syncing_;                   // written_ when the datasync in flight began
+  Mark stable_;                                   // behind the last record on the disk
+  std::uint64_t forgetting_ = 0, forgotten_ = 0;  // records, by the datasync in flight and by earlier ones
   std::uint64_t completions_ = 0;
   bool wanted_ = false;          // the batch has to be written although it is not full
   std::optional<Mark> to_sync_;  // a datasync is due when written_ has reached this

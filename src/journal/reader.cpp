@@ -72,7 +72,13 @@ Verdict JournalReader::open() {
   if (header.version != version) return verdict_ = Verdict::unsupported;
   const bool known = header.kind >= Kind::overflow && header.kind <= Kind::rescue;
   const bool right = known && header.path_length <= path_max;
-  return verdict_ = right && sound(start_) ? Verdict::clean : Verdict::corrupt;
+  if (!right || !sound(start_)) return verdict_ = Verdict::corrupt;
+  if (const Place& begin = start_.sector.begin; begin.position != 0) {
+    position_ = begin.position;
+    sequence_ = begin.records;
+    payload_bytes_ = begin.payload_bytes;
+  }
+  return verdict_ = Verdict::clean;
 }
 
 bool JournalReader::zero_to_the_end() {
@@ -135,7 +141,7 @@ bool some_commit(const Fd& file, std::uint64_t position, Is&& is) {
 bool commit_behind(const Fd& file, const Summary& summary) {
   return some_commit(file, summary.end, [&summary](const RecordHeader& header) {
     return header.header_checksum == header_checksum(header, summary.header.checksum) &&
-           header.offset > summary.payload_bytes;
+           header.offset > summary.state.begin.payload_bytes + summary.payload_bytes;
   });
 }
 

@@ -314,3 +314,31 @@ def test_a_journal_of_a_job_that_goes_on_does_not_come_back_over_what_the_next_j
     ends(third)
     assert third.out.count("read right") == 2, third.out + third.err
     assert drain(first, "1s").returncode == 0 and path.read_bytes() == pattern(0, BYTES)
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "ompi"])
+@pytest.mark.parametrize("settings", [{"durability": "node"}, {"strategy": "journal"}], ids=["node", "journal"])
+def test_two_jobs_write_one_file_with_journals(new_job, tmp_path, mpi, settings):
+    """The first one's earlier bytes do not come back over those of the second one, although it writes on elsewhere."""
+    path = tmp_path / "data"
+    first = new_job(mpi)
+    words = [f"piece={PIECE}", f"pieces={1000 * PIECES}", f"stop={PIECES}", "add=1"]
+    first.victim(
+        path, *words, f"progress={tmp_path / 'progress'}", "pause=1000", channel="16MiB",
+        **{"strategy": "sort", **settings},
+    )  # fmt: skip
+    first.at_stop()
+    agent = first.agent()
+    first.go()
+    second = next_job(new_job, mpi, first, path, **settings)
+    assert second.wait(BOUND_S) == 0 and second.errors() == {}, second.out + second.err
+    assert not second.err, second.err
+    assert "wrote" not in first.out and gone(agent) is False, "the first job does not write on"
+    os.kill(agent, signal.SIGKILL)
+    end_ranks(first)
+    assert eventually(lambda: gone(agent), BOUND_S)
+    # An open recovers nothing into a file that another job has changed. Recovery does it on demand.
+    command = [BUILD / "bin/millrace-recover", "--force", "--dir", first.temporary]
+    forced = subprocess.run(command, capture_output=True, text=True, check=False, timeout=BOUND_S)
+    assert forced.returncode == 0, forced
+    assert path.read_bytes()[:BYTES] == pattern(0, BYTES), forced

@@ -42,7 +42,8 @@ Core::~Core() {
 
 // Asks every lane that the sender has joined. A guest has joined none and asks all lanes.
 template <class Ask>
-void Core::Impl::ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered) {
+void Core::Impl::ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered,
+                     bool forgets) {
   OpenFile* const open = files.at(slot);
   if (open == nullptr) {
     replies.push_back({sender, request, Code::invalid});
@@ -56,7 +57,12 @@ void Core::Impl::ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&
   }
   const std::size_t guest = asked == 0 ? open->lanes.size() : 0;
   for (; asked < guest; ++asked) ask_lane(*open->lanes[asked], asked == 0);
-  if (asked > 1 && answered) spreads.emplace(std::pair(sender, request), Spread{asked});
+  // An agent upstream asks for some lanes only.
+  forgets &= asked == open->lanes.size();
+  std::optional<Ledger::Cut> cut;
+  if (forgets && open->ledger && !open->ledger->empty()) cut = open->ledger->cut();
+  if ((asked > 1 && answered) || cut)
+    spreads.emplace(std::pair(sender, request), Spread{asked, {}, slot, cut});
 }
 
 void Core::Impl::answer(const Reply& reply) {
@@ -68,14 +74,20 @@ void Core::Impl::answer(const Reply& reply) {
   Spread& spread = found->second;
   if (spread.status.ok()) spread.status = reply.status;
   if (--spread.lanes > 0) return;
-  replies.push_back({reply.sender, reply.request, spread.status});
+  const Reply whole{reply.sender, reply.request, spread.status};
+  if (spread.cut) {
+    files.at(spread.slot)->owe(whole, *spread.cut);
+  } else {
+    replies.push_back(whole);
+  }
   spreads.erase(found);
 }
 
 void Core::ask(transport::Kind kind, SenderId sender, FileSlot slot, std::uint32_t request, Extent extent) {
   if (kind != transport::Kind::fetch) {
-    impl_->ask(sender, slot, request,
-               [&](Lane& lane, bool) { lane.requests.ask(kind, sender, request, extent); });
+    impl_->ask(
+        sender, slot, request, [&](Lane& lane, bool) { lane.requests.ask(kind, sender, request, extent); },
+        true, kind == transport::Kind::sync);
     return;
   }
   OpenFile* const open = impl_->files.at(slot);
@@ -252,6 +264,8 @@ void Core::set_bounds(const Bounds& bounds) {
   impl_->shared.stamp_clock = bounds.stamp_clock;
 }
 
+void Core::set_agent(std::uint64_t number) { impl_->shared.agent = number; }
+
 void Core::write_out() {
   impl_->files.each_lane([](OpenFile&, Lane& lane) { lane.pipeline->depart(everything); });
 }
@@ -297,7 +311,8 @@ Core::News Core::take_news() {
 
 bool Core::keeps(FileSlot slot) const {
   const OpenFile* file = impl_->files.at(slot);
-  return file != nullptr && file->ledger && !file->ledger->empty();
+  return file != nullptr && file->ledger &&
+         (!file->ledger->empty() || file->ledger->removal().code() == Code::timeout);
 }
 
 std::uint64_t Core::ledger_mark(FileSlot slot) const {

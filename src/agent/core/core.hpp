@@ -166,6 +166,8 @@ class Core {
     std::uint32_t stamp_clock = 0;
   };
   void set_bounds(const Bounds& bounds);
+  // The number of the agent's page, by which other processes know its ledgers.
+  void set_agent(std::uint64_t number);
   // The longest time between two looks at a ring that keeps this bound; UINT64_MAX: no file is open.
   std::uint64_t look_every_ns() const;
   // All records depart now, also those that a ledger keeps.
@@ -192,7 +194,7 @@ class Core {
   Status error(FileSlot file) const;
   // True if Core has bytes of the file that may not be in its file system yet.
   bool dirty(FileSlot file) const;
-  // True if the file's ledger has records that may not be in the file yet.
+  // True if the file's ledger has records that may not be in the file yet, or its removal is under way.
   bool keeps(FileSlot file) const;
   // For a file with strategy journal: a mark behind all records that its ranks have written; else 0.
   std::uint64_t ledger_mark(FileSlot file) const;

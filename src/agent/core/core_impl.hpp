@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,10 +15,12 @@
 
 namespace millrace::agent {
 
-// A request that several lanes have to answer.
+// A request that several lanes have to answer, or the file's ledger behind them.
 struct Spread {
   std::size_t lanes;  // that have not answered
   Status status = {};
+  FileSlot slot = 0;
+  std::optional<Ledger::Cut> cut = {};  // of a sync: the records that the file's ledger has to forget
 };
 
 // The state of Core.
@@ -53,7 +56,8 @@ struct Core::Impl {
   Result<FileSlot> open(SenderId sender, Fd& target, const transport::Register& registration, Route route);
   OpenFile* open_here(const Fd& target);
   template <class Ask>
-  void ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered = true);
+  void ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered = true,
+           bool forgets = false);
   void answer(const Reply& reply);
   bool take_completions(std::uint64_t elapsed_ns);
   bool advance_ledgers();

@@ -20,6 +20,7 @@ Ledger::Ledger(Shared& shared, journal::Identity target, const Fd& file)
 Ledger::~Ledger() {
   if (watched_) shared_.storage.release(*watched_);
   if (log_ != nullptr && !promised_) log_->set_state(journal::State::done);
+  if (log_ != nullptr) log_->set_agent(0);  // the next who holds its lock is a recovery
   log_.reset();
   // The target has failed, and its ranks have an error. If the disk of the journals refuses everything, the
   // log stays.
@@ -42,6 +43,7 @@ void Ledger::call(Act act, std::function<Status()> what) {
 void Ledger::create() {
   target_.created_ns = io::wall_ns();
   log_ = std::make_unique<journal::Log>(shared_.storage, shared_.next_owner, target_);
+  log_->set_agent(shared_.agent);
   said_ = {};
   made_ = std::make_shared<io::Owned>();
   call(Act::create, [made = made_, directory = shared_.journal_directory, target = target_]() -> Status {
@@ -93,12 +95,26 @@ void Ledger::sync() {
   log_->sync();
 }
 
+void Ledger::forget(const Cut& cut) {
+  if (log_ == nullptr || cut.mark <= base_) return;  // the file has gone since
+  forgotten_ = cut.place.records;
+  log_->forget(cut.place);
+  if (promised_) log_->sync();
+}
+
+bool Ledger::has_forgotten(const Cut& cut) const {
+  if (removal().code() == Code::timeout) return false;
+  if (cut.mark <= base_ || log_ == nullptr || (given_up_ && !promised_)) return true;
+  const std::uint64_t forgotten = promised_ ? log_->forgotten() : forgotten_;
+  return forgotten >= cut.place.records && written() >= cut.mark;
+}
+
 bool Ledger::clear() {
   if (!quiet()) return false;
   if (log_ != nullptr) base_ += log_->records();
   remove();
   log_.reset();
-  appended_ = 0;
+  appended_ = forgotten_ = 0;
   promised_ = named_ = false;
   given_up_ |= std::exchange(failing_, false);
   return true;

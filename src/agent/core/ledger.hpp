@@ -21,6 +21,8 @@ namespace millrace::agent {
 // Logs the records of this node's ranks for one target, in the order of writing, in a file of the journal
 // directory, until the records are in the target. Durability node and strategy journal promise this. The
 // process holds a lock on the file. After the process has died, recovery writes the records to the target.
+// A sync of the target makes the ledger forget all earlier records: whoever heard its answer may write newer
+// bytes past the agent.
 //
 //   off       no file: no record has come since the last clear()
 //   kept      records are appended
@@ -53,6 +55,17 @@ class Ledger {
   void flush();
   // Brings them to the disk too. From now on the ledger is promised().
   void sync();
+
+  // The end of the records so far.
+  struct Cut {
+    std::uint64_t mark;
+    journal::Place place;
+  };
+  Cut cut() const { return {mark(), log_ ? log_->place() : journal::Place{}}; }
+  // All records before the cut are in the target: recovery shall not use them any more.
+  void forget(const Cut& cut);
+  // True if it will not, and if ranks may forget them too.
+  bool has_forgotten(const Cut& cut) const;
 
   bool failing() const { return failing_; }
   bool given_up() const { return given_up_; }
@@ -133,6 +146,7 @@ class Ledger {
   std::uint64_t last_sign_ns_ = 0;  // the latest time of a sign of life
   std::uint64_t base_ = 0;          // records of earlier files
   std::uint64_t appended_ = 0;      // records of this file up to the last data record
+  std::uint64_t forgotten_ = 0;     // records of this file that recovery shall not use
   bool failing_ = false;
   bool given_up_ = false;
   bool promised_ = false;

@@ -219,15 +219,21 @@ bool OpenFile::answers_from_ledger() const {
 
 void OpenFile::owe(const Reply& reply) {
   if (ledger->stable() < ledger->mark()) ledger->sync();
-  owed_.push_back({reply, ledger->mark()});
+  owed_.push_back({reply, ledger->cut(), false});
+}
+
+void OpenFile::owe(const Reply& reply, const Ledger::Cut& cut) {
+  if (reply.status.ok()) ledger->forget(cut);
+  owed_.push_back({reply, cut, true});
 }
 
 // If the ledger fails, a close is answered when the target is secured, as with durability disk. A close waits
 // for the end of the ledger before, because it may be an error.
 bool OpenFile::due(const Owed& owed) const {
+  if (owed.forgets) return ledger->has_forgotten(owed.cut) || !owed.reply.status.ok() || !error().ok();
   if (ledger->removal().code() == Code::timeout) return false;
   if (ledger->given_up()) return secured() || !error().ok();
-  return !ledger->failing() && ledger->stable() >= owed.mark;
+  return !ledger->failing() && ledger->stable() >= owed.cut.mark;
 }
 
 // A program that opens the file waits for this while no rank has the file open (client/file/ledgers.hpp).

@@ -115,6 +115,9 @@ struct OpenFile {
   bool answers_from_ledger() const;
   // Gives this answer then.
   void owe(const Reply& reply);
+  // Gives the answer to a sync as soon as the ledger has forgotten all records that the sync has brought to
+  // the target.
+  void owe(const Reply& reply, const Ledger::Cut& cut);
   // The sender has gone, so it gets no answer.
   void forget(SenderId sender) {
     std::erase_if(owed_, [sender](const Owed& one) { return one.reply.sender == sender; });
@@ -148,10 +151,11 @@ struct OpenFile {
   bool dirty() const;
 
  private:
-  // An answer that waits until the ledger has all records before `mark` on its disk.
+  // An answer that waits until the ledger has all records before the cut on its disk, or has forgotten them.
   struct Owed {
     Reply reply;
-    std::uint64_t mark;
+    Ledger::Cut cut;
+    bool forgets;
   };
   void write_striped(std::uint64_t offset, std::span<const std::byte> data);
   bool secured() const;

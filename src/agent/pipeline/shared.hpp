@@ -31,6 +31,7 @@ struct Shared {
   journal::Retirements retirements{storage, next_owner};
   bool ledger_full = false;                       // a ledger can take no record now
   std::uint32_t stamp_clock = 0;                  // transport::StampClock of the records' stamps
+  std::uint64_t agent = 0;                        // the number of its page
   std::uint64_t write_within_ns = 5'000'000'000;  // the setting write_within (core/expiry.hpp)
   std::uint64_t pool_bound_bytes = UINT64_MAX;    // of the pool, whatever sort_buffer says
   std::uint64_t now_ns = 0;

@@ -196,7 +196,7 @@ Status OpenedFile::publish() {
   return hand_over(session->request(Kind::flush, slot_, everything, tally_));
 }
 
-// Brings all records of the ledger to the file's disk. Afterwards the ledger is empty.
+// Brings all records of the ledger to the file's disk, and makes the ledger forget them.
 Status OpenedFile::settle_ledger() {
   Session* session = session_of_group();
   if (session == nullptr) {
@@ -223,7 +223,7 @@ Status OpenedFile::prepare_own_direct_write(Extent extent) {
     if (!dead.ok()) return dead;
     return status.ok() ? without_agent() : status;
   }
-  if (keeps_ledger(request_.settings)) return empty_ledger();
+  if (keeps_ledger(request_.settings)) return forget_ledger();
   if (session != nullptr && !process_.is_child() && !elsewhere_.load(std::memory_order_relaxed) &&
       !session->view().pending(slot_, extent))
     return session->sticky(slot_);
@@ -277,7 +277,7 @@ Status OpenedFile::set_direct(const Ground& ground) {
   turned_off_.store(ground.reason);
   if (ground.reason == Reason::none) return {};
   why_direct_.store(ground);
-  return keeps_ledger(request_.settings) && barred_.load() == Reason::none ? empty_ledger()
+  return keeps_ledger(request_.settings) && barred_.load() == Reason::none ? forget_ledger()
                                                                            : flush(everything);
 }
 
@@ -339,7 +339,7 @@ Status OpenedFile::settle(Kind kind, Extent extent) {
   const TraceSpan span("close");
   // With a ledger, the agent answers a close before the file has the records. The MPI library's bytes may
   // depend on them.
-  if (kind == Kind::close && past_ledger_.load(std::memory_order_relaxed)) (void)empty_ledger();
+  if (kind == Kind::close && past_ledger_.load(std::memory_order_relaxed)) (void)forget_ledger();
   const bool safe = !session->view().dirty(slot_) && request_.settings.durability == Durability::server;
   Status status = hand_over(session->request(kind, slot_, extent, tally_));
   // An agent that died without bytes of this file has lost nothing.

@@ -20,7 +20,7 @@ namespace {
 
 // The state of one target's ledgers.
 struct Found {
-  std::size_t living = 0;   // ledgers that agents have, and that have bytes which recovery would bring back
+  bool foreign = false;     // a process has a ledger that this open cannot ask for
   bool draining = false;    // an agent or a recovery writes a ledger's records to the target
   bool recovering = false;  // a recovery works in the folder, and will come to the dead ledgers
   std::size_t dead = 0;     // ledgers without an owner
@@ -47,14 +47,8 @@ void flush_open(Process& process, const char* path, const transport::FileNumbers
 // The ledgers of the file that an open needs.
 class Ledgers {
  public:
-  Ledgers(Process& process, const OtherAgents::List& others, const char* path, std::string directory,
-          const FileIdentity& target, bool writes)
-      : process_(process),
-        others_(others),
-        path_(path),
-        directory_(std::move(directory)),
-        target_(target),
-        writes_(writes) {}
+  Ledgers(Process& process, const char* path, std::string directory, const FileIdentity& target, bool writes)
+      : process_(process), path_(path), directory_(std::move(directory)), target_(target), writes_(writes) {}
 
   // False: the open has to fail. A line has told why.
   bool settle();
@@ -64,7 +58,7 @@ class Ledgers {
   Status recover();
   Status wait();
   Status pass_over();
-  bool logs_here() const;
+  bool is_known(const journal::Named& ledger) const;
   bool is_stuck() const;
   bool refuse(const std::string& why);
   journal::ReadStart reader() {
@@ -72,13 +66,12 @@ class Ledgers {
   }
 
   Process& process_;
-  const OtherAgents::List& others_;
   const char* const path_;
   const std::string directory_;
   const FileIdentity target_;
   const bool writes_;
   std::size_t left_ = 0;  // ledgers that recovery could not bring to the target
-  bool foreign_ = false;  // an agent has a ledger that this job's agent does not use
+  bool foreign_ = false;  // a process has a ledger that may bring older bytes back
   bool told_ = false;     // a line has said that somebody writes older bytes to the file
   std::string unmarked_;  // the ledger that pass_over() could not mark
 };
@@ -89,7 +82,8 @@ Result<Found> Ledgers::look() {
   if (!logs) return logs.status();
   for (const journal::Named& log : *logs) {
     const journal::StateSector& now = log.start.sector;
-    if (is_left(now)) ++(log.living ? found.living : found.dead);
+    if (is_left(now) && !log.living) ++found.dead;
+    if (is_left(now) && log.living) found.foreign |= !is_known(log);
     if (log.living && now.state == journal::State::draining) {
       found.draining = true;
       found.progress += now.progress;
@@ -135,15 +129,16 @@ Status Ledgers::wait() {
       if (const Status looked_again = recover(); !looked_again.ok()) return looked_again;
       continue;
     }
-    left_ = found.dead;
-    foreign_ = found.living > (logs_here() ? 1 : 0);
+    foreign_ = found.foreign;
+    if (!found.recovering) left_ = found.dead;
     if (!found.draining && !(foreign_ && writes_)) return {};
     // The agent has written all bytes of the file, but the ledger cannot go.
-    if (foreign_ && !found.recovering && is_stuck()) return {};
+    if (!found.recovering && is_stuck()) return {};
     const std::uint64_t now_ns = process_.now_ns();
     if (found.progress != progress) since_ns = now_ns;
     progress = found.progress;
     if (now_ns - since_ns > bound_ns) {
+      left_ = found.dead;
       if (!found.draining) return Code::timeout;
       told_ = true;
       process_.say(
@@ -180,17 +175,27 @@ Status Ledgers::pass_over() {
   return first;
 }
 
-// True if this job's agent has a ledger of the file.
-bool Ledgers::logs_here() const {
+// True if the ledger has no record of the time before this open that can come back. Agents of other jobs have
+// been asked to forget those, or have come later. This job's agent is asked before this process writes past
+// it (Guest::before_writing).
+bool Ledgers::is_known(const journal::Named& ledger) const {
+  const std::uint64_t agent = ledger.start.sector.agent;
+  if (agent == 0) return false;
   const Session* const session = process_.joined();
-  return session != nullptr && session->view().logs(transport::numbers_of(target_));
+  if (session != nullptr && !session->lost() && session->view().page().shown.number == agent) return true;
+  const Result<OtherAgents::List> others = process_.other_agents();
+  return others && std::ranges::any_of(*others, [agent](const auto& other) {
+           return other->view().page().shown.number == agent && other->lives();
+         });
 }
 
 bool Ledgers::is_stuck() const {
   const std::uint64_t number = transport::numbers_of(target_).number;
   const Session* const session = process_.joined();
   if (session != nullptr && session->view().is_stuck(number)) return true;
-  return std::ranges::any_of(others_, [&](const auto& other) { return other->view().is_stuck(number); });
+  const Result<OtherAgents::List> others = process_.other_agents();
+  return others &&
+         std::ranges::any_of(*others, [&](const auto& other) { return other->view().is_stuck(number); });
 }
 
 bool Ledgers::refuse(const std::string& why) {
@@ -204,12 +209,13 @@ bool Ledgers::settle() {
     if (!waited.ok() && waited.code() != Code::timeout)
       return refuse("cannot look for journals in " + directory_ + ": " + waited.describe() +
                     ". The file is not opened, because bytes of an earlier program may be in a journal");
+    const bool stuck = is_stuck();
     if (writes_ && foreign_ && told_) return false;
-    if (writes_ && foreign_)
+    if (writes_ && (foreign_ || stuck))
       return refuse("another agent has a journal of this file in " + directory_ +
-                    (is_stuck() ? ", and cannot remove it, because the disk of the journals takes no write. "
-                                  "The file has all bytes of the journal"
-                                : ", and does not give it up") +
+                    (stuck ? ", and cannot remove it, because the disk of the journals takes no write. "
+                             "The file has all bytes of the journal"
+                           : ", and cannot be asked to give it up") +
                     ". The file is not opened for writing, because a recovery could later write older bytes "
                     "over newer ones. Repair the disk of the journals, or wait for the end of the other job");
     if (!writes_ || (waited.ok() && left_ == 0)) break;
@@ -264,7 +270,7 @@ bool settle_ledgers(const char* path, bool writes, Process& process) {
   if (!settle_other_agents(process, *others, path, numbers, writes)) return false;
   logs = journal::has_logs(directory);
   if (logs && !*logs) return true;
-  return Ledgers(process, *others, path, directory, target, writes).settle();
+  return Ledgers(process, path, directory, target, writes).settle();
 }
 
 }  // namespace millrace::client

@@ -20,7 +20,7 @@ class Process;
 // - The process cannot look for ledgers.
 // - An agent of another job has bytes, does nothing, and cannot be ended, or it cannot be asked.
 // - The open `writes`, and a ledger may later bring older bytes back: a recovery that makes no progress holds
-//   it, its disk does not take the mark, or another agent has it and does not remove it.
+//   it, its disk does not take the mark, or an agent has it that cannot be asked or cannot remove it.
 bool settle_ledgers(const char* path, bool writes, Process& process);
 
 }  // namespace millrace::client

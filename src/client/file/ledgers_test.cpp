@@ -107,10 +107,13 @@ class Ledgers : public ::testing::Test {
   io::Owned ledger(const std::string& name = "data") const {
     return ledger(*io::identify(root_ + "/" + name));
   }
-  io::Owned ledger(const FileIdentity& of) const {
+  // `agent`: the number of the page of the agent that holds it.
+  io::Owned ledger(const FileIdentity& of, std::uint64_t agent = 0) const {
     auto made = io::create_owned(root_, journal::suffix);
     EXPECT_TRUE(made.ok());
-    const journal::Start start = journal::start_of({journal::Kind::ledger, of, 0, target});
+    journal::Start start = journal::start_of({journal::Kind::ledger, of, 0, target});
+    start.sector.agent = agent;
+    start.sector = journal::sealed(start.sector, start.header.checksum);
     EXPECT_TRUE(io::write_durably(made->file, 0, std::as_bytes(std::span(&start, 1))).ok());
     return *std::move(made);
   }
@@ -386,7 +389,40 @@ TEST_F(Ledgers, WhatOthersHaveOpenKeepsAWriterAndNoReader) {
   EXPECT_TRUE(settled && process.said.empty());
   settle(true);
   EXPECT_FALSE(settled) << "after the death of its agent, a recovery would bring its bytes back";
-  EXPECT_NE(process.said.at(0).find("does not give it up"), std::string::npos) << process.said[0];
+  EXPECT_NE(process.said.at(0).find("cannot be asked to give it up"), std::string::npos) << process.said[0];
+}
+
+// It has been asked to forget all that it had before.
+TEST_F(Ledgers, OneOfAnAgentThatIsKnownKeepsNobody) {
+  run_agent([] {});
+  process.agent->view().page().shown.number = 5;
+  process.agent->view().page().files[0].dirty.store(transport::state_clean);
+  const FileIdentity file = *io::identify(target);
+  {
+    const io::Owned living = ledger(file, 5);
+    settle(true);
+    EXPECT_TRUE(settled && process.said.empty());
+    EXPECT_EQ(process.now_ns(), second);
+    process.agent->view().page().stuck[0].store(transport::numbers_of(file).number);
+    settle(true);
+    EXPECT_FALSE(settled) << "its disk does not take it back";
+    process.agent->view().page().stuck[0].store(0);
+  }
+  const io::Owned unknown = ledger(file, 6);
+  settle(true);
+  EXPECT_FALSE(settled);
+}
+
+TEST_F(Ledgers, OneThatARecoveryHoldsWithoutSuccessIsRecoveredWithTheOpensDescriptor) {
+  std::optional<io::Owned> left = ledger();
+  const std::string path = left->path;
+  left.reset();
+  std::optional<Fd> recovery = *io::lock_folder(root_);
+  process.while_waiting = [&] { recovery.reset(); };
+  process.recovery = [&] { return fs::remove(path); };
+  settle(true);
+  EXPECT_EQ(process.recoveries, 1);
+  EXPECT_TRUE(settled && process.said.empty());
 }
 
 TEST_F(Ledgers, OneThatItsAgentGivesUpKeepsNobody) {

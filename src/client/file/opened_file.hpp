@@ -96,7 +96,7 @@ class OpenedFile final : public File, private Leaver {
  private:
   void leave(bool at_exit) override;
   // After a crash, recovery would write the ledger's records over the bytes that the MPI library writes now.
-  Status empty_ledger() { return past_ledger_.store(true, std::memory_order_relaxed), settle_ledger(); }
+  Status forget_ledger() { return past_ledger_.store(true, std::memory_order_relaxed), settle_ledger(); }
   Status settle_ledger();
   Choice decide(const Transfer& transfer);
   bool learns() const { return request_.file_system != 0; }

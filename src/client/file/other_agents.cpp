@@ -80,7 +80,7 @@ Result<std::unique_ptr<Session>> ask(Process& process, const Wanted& wanted, Oth
   }
 }
 
-// The agent writes all bytes of the file that it has now.
+// The agent writes all bytes of the file that it has now, and its ledger forgets them.
 Status flush(Session& session, const Wanted& wanted) {
   Tally tally;
   Status status = flush_all_of(session, wanted.file, tally);
@@ -101,26 +101,12 @@ void tell_of_loss(Process& process, const char* path, OtherAgent& other, bool lo
   process.say(line);
 }
 
-// The agent writes its bytes. Code::refused: it made a new ledger again and again, because its job goes on
-// writing to the file.
-Status flush_until_no_ledger(Process& process, const Wanted& wanted, OtherAgent& other, bool& asked) {
-  const std::uint64_t until_ns = process.now_ns() + process.settings().timeout_ms * 1'000'000;
-  for (;;) {
-    const Result<std::unique_ptr<Session>> session = ask(process, wanted, other);
-    asked = session.ok();
-    const Status status = session ? flush(**session, wanted) : session.status();
-    if (!status.ok() || !wanted.ledgers || !other.view().logs(wanted.file)) return status;
-    if (process.now_ns() > until_ns) return Code::refused;
-    process.pause(10);
-  }
-}
-
 bool settle_with(Process& process, const Wanted& wanted, OtherAgent& other) {
   const PageView& shown = other.view();
   if (!shown.owes(wanted.file)) return true;
   const bool logged = shown.logs(wanted.file);
-  bool asked = false;
-  const Status status = flush_until_no_ledger(process, wanted, other, asked);
+  const Result<std::unique_ptr<Session>> asked = ask(process, wanted, other);
+  const Status status = asked ? flush(**asked, wanted) : asked.status();
   const Code code = status.code();
   if (code == Code::ok || code == Code::not_found) return true;
   if (code == Code::lost_agent) {
@@ -128,7 +114,7 @@ bool settle_with(Process& process, const Wanted& wanted, OtherAgent& other) {
     return true;
   }
   const std::string who = described(wanted.path, other);
-  if (asked && code != Code::timeout && code != Code::refused) {
+  if (asked && code != Code::timeout) {
     const bool safe = !wanted.ledgers || !shown.logs(wanted.file);
     process.say(who + "could not write all bytes of its job: " + status.describe() +
                 (safe ? "" : ". It has them in a journal, so the file is not opened for writing"));
@@ -142,10 +128,9 @@ bool settle_with(Process& process, const Wanted& wanted, OtherAgent& other) {
     tell_of_loss(process, wanted.path, other, logged, true);
     return true;
   }
-  const std::string why = code == Code::refused   ? "because its job goes on writing to it"
-                          : code != Code::timeout ? "and cannot be asked for them: " + status.describe()
-                          : waits                 ? "but its file system does not answer"
-                                                  : "makes no progress and cannot be ended";
+  const std::string why = code != Code::timeout ? "and cannot be asked for them: " + status.describe()
+                          : waits               ? "but its file system does not answer"
+                                                : "makes no progress and cannot be ended";
   process.say(who + "has bytes of this file, " + why +
               ". The file is not opened: wait until that job has closed it, or end that process");
   return false;

@@ -58,8 +58,8 @@ class OtherAgents {
 };
 
 // Call it before an open of the file. The agents of other jobs write their bytes of the file. If the open
-// `writes`, they give up their ledgers of the file too: a later recovery would bring bytes back that are
-// older than what the open writes. An agent that makes no progress for `timeout` is ended. So the file has
+// `writes`, their ledgers forget these bytes: a later recovery would bring them back over newer bytes of the
+// open. An agent that makes no progress for `timeout` is ended. So the file has
 // one writer. False: an agent has bytes of the file, and cannot be asked or ended.
 bool settle_other_agents(Process& process, const OtherAgents::List& others, const char* path,
                          const transport::FileNumbers& file, bool writes);
