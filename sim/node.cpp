@@ -77,7 +77,7 @@ void Node::start() {
   };
   links_ = std::make_unique<agent::Links>(world_.net.of(number_), clock_, watch, say, first_tag, times_);
   core_ = std::make_unique<agent::Core>(world_.disk.of(process_), journals_);
-  core_->set_bounds({.write_within_ns = write_within_ns_});
+  core_->set_bounds({.write_within_ns = write_within_ns_, .agent = page().shown.number});
   core_->follow(false, false);
   rounds_ = std::make_unique<Rounds>(*core_, *links_, page(), clock_,
                                      Rounds::Ways{[this] { return clock_.now_ns(); }, say, report},

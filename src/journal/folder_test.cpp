@@ -3,13 +3,13 @@
 #include "journal/folder.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/limit.hpp"
 #include "journal/test_journal.hpp"
 
 namespace millrace::journal {
@@ -91,14 +91,12 @@ TEST_F(Folder, APathThatDoesNotFitIsRefusedAndLeavesNothing) {
 
 TEST_F(Folder, WhoCannotLookDoesNotKnowThatThereAreNone) {
   save_one();
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  const rlimit no_more{3, before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &no_more), 0);
-  const std::vector<Status> seen = {has_logs(root).status(),
-                                    logs_of(root, rescue().target, read_start).status(),
-                                    is_recovering(root).status(), progress_in(root, read_start).status()};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  std::vector<Status> seen;
+  {
+    const Limit no_more(RLIMIT_NOFILE, 3);
+    seen = {has_logs(root).status(), logs_of(root, rescue().target, read_start).status(),
+            is_recovering(root).status(), progress_in(root, read_start).status()};
+  }
   for (const Status status : seen) EXPECT_EQ(status.error(), EMFILE);
 }
 

@@ -78,6 +78,19 @@ struct TestJournal {
   std::vector<Written> written;
 };
 
+// A small journal with records in no order, a commit, and odd lengths.
+inline TestJournal small_journal() {
+  TestJournal journal;
+  journal.append(100, "hello");
+  journal.append(105, "world, of 19 bytes.");
+  journal.append(50, "older run");
+  journal.commit();
+  journal.append(10, "x");
+  journal.append(1000, "eight by");
+  journal.finish();
+  return journal;
+}
+
 struct ReadBack {
   Verdict verdict = Verdict::clean;
   std::uint64_t end = 0;

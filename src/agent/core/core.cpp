@@ -262,9 +262,8 @@ void Core::set_bounds(const Bounds& bounds) {
   impl_->shared.write_within_ns = bounds.write_within_ns;
   impl_->shared.pool_bound_bytes = bounds.pool_bytes;
   impl_->shared.stamp_clock = bounds.stamp_clock;
+  impl_->shared.agent = bounds.agent;
 }
-
-void Core::set_agent(std::uint64_t number) { impl_->shared.agent = number; }
 
 void Core::write_out() {
   impl_->files.each_lane([](OpenFile&, Lane& lane) { lane.pipeline->depart(everything); });
@@ -317,13 +316,15 @@ bool Core::keeps(FileSlot slot) const {
 
 std::uint64_t Core::ledger_mark(FileSlot slot) const {
   const OpenFile* file = impl_->files.at(slot);
-  return file != nullptr && file->ledger && file->asked.strategy == Strategy::journal ? file->ledger->mark()
-                                                                                      : 0;
+  return file != nullptr && file->ledger && file->asked.strategy == Strategy::journal
+             ? file->ledger->cut().mark
+             : 0;
 }
 
 bool Core::kept(FileSlot slot, std::uint64_t mark) const {
   const OpenFile* file = impl_->files.at(slot);
-  return file == nullptr || !file->ledger || file->ledger->given_up() || file->ledger->written() >= mark;
+  return file == nullptr || !file->ledger || file->ledger->state() == Ledger::State::given_up ||
+         file->ledger->written() >= mark;
 }
 
 Core::Look Core::look(FileSlot slot) const {

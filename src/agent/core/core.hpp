@@ -164,10 +164,10 @@ class Core {
     std::uint64_t pool_bytes = UINT64_MAX;
     // The transport::StampClock of all stamps.
     std::uint32_t stamp_clock = 0;
+    // The number of the agent's page, by which other processes know its ledgers.
+    std::uint64_t agent = 0;
   };
   void set_bounds(const Bounds& bounds);
-  // The number of the agent's page, by which other processes know its ledgers.
-  void set_agent(std::uint64_t number);
   // The longest time between two looks at a ring that keeps this bound; UINT64_MAX: no file is open.
   std::uint64_t look_every_ns() const;
   // All records depart now, also those that a ledger keeps.

@@ -79,7 +79,7 @@ void Ledger::fail(Status status) {
 }
 
 void Ledger::append(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t stamp) {
-  if (given_up_ || data.empty()) return;
+  if (state_ == State::given_up || data.empty()) return;
   if (log_ == nullptr) create();
   log_->append(offset, data, stamp);
   appended_ = log_->records();
@@ -104,7 +104,7 @@ void Ledger::forget(const Cut& cut) {
 
 bool Ledger::has_forgotten(const Cut& cut) const {
   if (removal().code() == Code::timeout) return false;
-  if (cut.mark <= base_ || log_ == nullptr || (given_up_ && !promised_)) return true;
+  if (cut.mark <= base_ || log_ == nullptr || (state_ == State::given_up && !promised_)) return true;
   const std::uint64_t forgotten = promised_ ? log_->forgotten() : forgotten_;
   return forgotten >= cut.place.records && written() >= cut.mark;
 }
@@ -116,13 +116,12 @@ bool Ledger::clear() {
   log_.reset();
   appended_ = forgotten_ = 0;
   promised_ = named_ = false;
-  given_up_ |= std::exchange(failing_, false);
+  if (state_ == State::failing) state_ = State::given_up;
   return true;
 }
 
 void Ledger::give_up() {
-  failing_ = false;
-  given_up_ = true;
+  state_ = State::given_up;
   // If no record became stable, no rank was told that its records are safe. Recovery must not use them.
   if (stable() > base_) return;
   promised_ = false;
@@ -170,7 +169,7 @@ void Ledger::complete(const io::Completion& completion) {
     const Status refused = shared_.retirements.refused(own_number_);
     if (refused.ok()) return;
     if (problem_.empty()) fail(refused);
-    if (!given_up_) (log_ != nullptr ? failing_ : given_up_) = true;
+    if (state_ == State::works) state_ = log_ != nullptr ? State::failing : State::given_up;
     return;
   }
   if (sink::owner_of(completion.token) == own_number_)
@@ -178,9 +177,9 @@ void Ledger::complete(const io::Completion& completion) {
   if (log_ == nullptr || !log_->owns(sink::owner_of(completion.token))) return;
   log_->complete(completion);
   keep_sign();
-  if (log_->status().ok() || failing_ || given_up_) return;
+  if (log_->status().ok() || state_ != State::works) return;
   fail(log_->status());
-  failing_ = true;
+  state_ = State::failing;
 }
 
 void Ledger::complete(Act act, const io::Completion& completion) {
@@ -188,7 +187,7 @@ void Ledger::complete(Act act, const io::Completion& completion) {
   switch (act) {
     case Act::create: {
       file_ = std::move(*std::exchange(made_, nullptr));
-      if (given_up_) return remove();
+      if (state_ == State::given_up) return remove();
       Status made = completion.status;
       if (made.ok()) {
         Result<Fd> own = io::duplicate(file_.file);
@@ -200,9 +199,9 @@ void Ledger::complete(Act act, const io::Completion& completion) {
     }
     case Act::secure_name:
       named_ = completion.status.ok();
-      if (named_ || given_up_) return;
+      if (named_ || state_ == State::given_up) return;
       fail(completion.status);
-      failing_ = true;
+      state_ = State::failing;
       return;
     case Act::look:
       // The descriptor stays open until all is over: its close(2) could hear, and drop, an error of the

@@ -24,59 +24,54 @@ namespace millrace::agent {
 // A sync of the target makes the ledger forget all earlier records: whoever heard its answer may write newer
 // bytes past the agent.
 //
-//   off       no file: no record has come since the last clear()
-//   kept      records are appended
-//   failing   the disk refused a write: Core takes no records of ranks until all records are in the target,
-//             because a log with a gap would bring old bytes back
-//   given up  records are no longer logged, and problem() has the reason
-//
 // The first record creates the file. The storage's threads create it, sync its name and remove it, because
 // these calls wait for the disk. Deterministic; not thread safe.
 class Ledger {
  public:
+  enum class State : std::uint8_t {
+    works,    // records are appended. Without a file, none has come since the last clear()
+    failing,  // the disk refused a write: Core takes no records of ranks until all records are in the target,
+              // because a log with a gap would bring old bytes back
+    given_up,  // records are no longer logged, and problem() has the reason
+  };
   // `file`: the target, open.
   Ledger(Shared& shared, journal::Identity target, const Fd& file);
-  // Nothing may be in flight. The file stays if it is promised().
+  // Nothing may be in flight. The file stays if an answer relies on it.
   ~Ledger();
-  Ledger(const Ledger&) = delete;
-  Ledger& operator=(const Ledger&) = delete;
 
   // True if append() may be called.
-  bool ready() const { return !failing_ && (given_up_ || log_ == nullptr || log_->ready()); }
+  bool ready() const {
+    return state_ != State::failing && (state_ == State::given_up || log_ == nullptr || log_->ready());
+  }
   void append(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t stamp);
 
-  // Places in the order of writing, over the ledger's whole life: behind the last record appended, behind the
-  // last record that the node's file system has (it outlives this process), and behind the last record that
-  // the disk has.
-  std::uint64_t mark() const { return base_ + appended_; }
+  // Places in the order of writing, over the ledger's whole life: behind the last record that the node's file
+  // system has (it outlives this process), and behind the last record that the disk has.
   std::uint64_t written() const { return base_ + (log_ ? log_->written() : 0); }
   std::uint64_t stable() const { return base_ + (log_ && named_ ? log_->stable() : 0); }
   // Starts writing the appended records to the file.
   void flush();
-  // Brings them to the disk too. From now on the ledger is promised().
+  // Brings them to the disk too. From now on, the answer to a close relies on the file.
   void sync();
 
   // The end of the records so far.
   struct Cut {
-    std::uint64_t mark;
+    std::uint64_t mark;  // as of written()
     journal::Place place;
   };
-  Cut cut() const { return {mark(), log_ ? log_->place() : journal::Place{}}; }
+  Cut cut() const { return {base_ + appended_, log_ ? log_->place() : journal::Place{}}; }
   // All records before the cut are in the target: recovery shall not use them any more.
   void forget(const Cut& cut);
   // True if it will not, and if ranks may forget them too.
   bool has_forgotten(const Cut& cut) const;
 
-  bool failing() const { return failing_; }
-  bool given_up() const { return given_up_; }
+  State state() const { return state_; }
   bool empty() const { return log_ == nullptr; }
   // All records are in the target: removes the file. False: requests are in flight, so the file stays for
   // now.
   bool clear();
   // The file cannot be created, or both the ledger and the target fail, or nobody needs it any more.
   void give_up();
-  // True if the answer to a close relies, or will rely, on the records in the file.
-  bool promised() const { return promised_; }
   // True if an answer relies on records in the file, which still have to reach the target.
   bool counts() const { return log_ != nullptr && made_ == nullptr && promised_; }
 
@@ -147,9 +142,8 @@ class Ledger {
   std::uint64_t base_ = 0;          // records of earlier files
   std::uint64_t appended_ = 0;      // records of this file up to the last data record
   std::uint64_t forgotten_ = 0;     // records of this file that recovery shall not use
-  bool failing_ = false;
-  bool given_up_ = false;
-  bool promised_ = false;
+  State state_ = State::works;
+  bool promised_ = false;  // the answer to a close relies, or will rely, on the records in the file
   std::string problem_;
 };
 

@@ -5,66 +5,12 @@
 #include <sys/resource.h>
 
 #include <csignal>
-#include <filesystem>
 #include <fstream>
 
-#include "agent/core/testing/ring_rig.hpp"
-#include "io/posix/owned.hpp"
-#include "journal/test_journal.hpp"
+#include "agent/core/testing/ledgers.hpp"
 
 namespace millrace::agent {
 namespace {
-
-// A Core with a journal directory of the test. The target is file 0, and its ledger is the next file.
-class Ledgers : public testing::Test {
- protected:
-  void start(io::MemoryOptions options = {}) {
-    rig = std::make_unique<Rig>(std::move(options), folder());
-    file = rig->storage.create();
-  }
-  void TearDown() override {
-    rig.reset();
-    EXPECT_EQ(names(), 0U);
-    std::filesystem::remove_all(folder());
-  }
-  static std::string folder() {
-    std::string name = testing::TempDir() + "millrace-ledgers-" +
-                       testing::UnitTest::GetInstance()->current_test_info()->name() +
-                       std::to_string(::getpid());
-    std::filesystem::create_directory(name);
-    return name;
-  }
-  static std::size_t names() {
-    const auto list = io::list_owned(folder(), journal::suffix);
-    return list ? list->size() : 99;
-  }
-  static FileSettings asked(Strategy strategy, Durability durability) {
-    FileSettings settings = tiny(strategy, true);
-    settings.durability = durability;
-    return settings;
-  }
-  std::vector<std::uint64_t> offsets_in_ledger(bool stable = false) const {
-    std::vector<std::uint64_t> offsets;
-    const Fd source = journal::file_of(stable ? rig->storage.stable(1) : rig->storage.contents(1));
-    journal::JournalReader reader(source);
-    EXPECT_EQ(reader.open(), journal::Verdict::clean);
-    EXPECT_EQ(reader.header().kind, journal::Kind::ledger);
-    for (journal::Record record; reader.next(record);) {
-      if (record.type == journal::Type::data) offsets.push_back(record.offset);
-    }
-    return offsets;
-  }
-  void create() {
-    for (int i = 0; i < 100 && names() == 0; ++i) rig->step();
-    EXPECT_EQ(names(), 1U);
-  }
-  void settle() {
-    for (int i = 0; i < 1000 && !rig->core.idle(); ++i) rig->step(ms);
-  }
-
-  std::unique_ptr<Rig> rig;
-  Fd file;
-};
 
 TEST_F(Ledgers, a_close_with_durability_node_is_answered_when_the_ledger_is_stable_and_the_rest_follows) {
   start();
@@ -125,59 +71,6 @@ TEST_F(Ledgers, after_a_sync_nothing_is_kept_and_the_next_record_begins_a_new_on
     settle();
     EXPECT_TRUE(rig->same(0));
   }
-}
-
-// Rank 1 writes on until the answer to a guest's sync.
-TEST_F(Ledgers, after_a_sync_one_has_only_what_ranks_have_written_since) {
-  for (const Durability durability : {Durability::node, Durability::server}) {
-    start({.max_delay_polls = 20});
-    const FileSlot slot = rig->open(0, file, asked(Strategy::journal, durability));
-    ASSERT_EQ(rig->open(1, file, asked(Strategy::journal, durability)), slot);
-    rig->fill(0, slot, 0, 100, 1);
-    create();
-    rig->core.close(0, slot, 1, {});
-    ASSERT_TRUE(durability == Durability::server || rig->await(0, 1));
-    rig->core.ask(transport::Kind::sync, 7, slot, 1);
-    std::uint64_t offset = 1000;
-    for (; !rig->answered(7, 1) && offset < 100'000; offset += 1000) {
-      rig->fill(1, slot, offset, 100, 2);
-      rig->step(ms);
-    }
-    ASSERT_TRUE(rig->answered(7, 1) && rig->reply(7, 1).ok());
-    ASSERT_GT(offset, 3000U);
-    EXPECT_TRUE(rig->core.keeps(slot));
-    EXPECT_EQ(std::ranges::count(offsets_in_ledger(), 0U), 0);
-    EXPECT_EQ(std::ranges::count(offsets_in_ledger(durability == Durability::node), 0U), 0);
-    for (int i = 0; i < 100; ++i) rig->step(ms);
-    EXPECT_EQ(offsets_in_ledger().back(), offset - 1000);
-    rig->core.close(1, slot, 2, {});
-    ASSERT_TRUE(rig->await(1, 2));
-    settle();
-    EXPECT_TRUE(rig->same(0));
-  }
-}
-
-TEST_F(Ledgers, one_that_cannot_forget_goes_before_a_sync_is_answered) {
-  constexpr std::uint64_t third = 3;  // of the ledger for the close, of the target, of the ledger
-  start({.max_delay_polls = 20, .faults = {{.op = io::Op::datasync, .first = third}}});
-  const FileSlot slot = rig->open(0, file, asked(Strategy::sort, Durability::node));
-  ASSERT_EQ(rig->open(1, file, asked(Strategy::sort, Durability::node)), slot);
-  rig->fill(0, slot, 0, 100, 1);
-  rig->core.close(0, slot, 1, {});
-  ASSERT_TRUE(rig->await(0, 1));
-  rig->core.ask(transport::Kind::sync, 7, slot, 1);
-  for (std::uint64_t offset = 1000; !rig->answered(7, 1) && offset < 1'000'000; offset += 1000) {
-    if (rig->core.ready()) rig->fill(1, slot, offset, 100, 2);
-    rig->step(ms);
-  }
-  ASSERT_TRUE(rig->answered(7, 1) && rig->reply(7, 1).ok());
-  EXPECT_EQ(names(), 0U);
-  rig->core.close(1, slot, 2, {});
-  ASSERT_TRUE(rig->await(1, 2));
-  settle();
-  ASSERT_EQ(rig->reports.size(), 1U);
-  EXPECT_NE(rig->reports[0].find("no ledger in"), std::string::npos) << rig->reports[0];
-  EXPECT_TRUE(rig->same(0));
 }
 
 TEST_F(Ledgers, one_that_cannot_be_written_makes_durability_node_like_disk) {

@@ -114,7 +114,7 @@ std::vector<std::vector<ReadPiece>> OpenFile::deal(std::span<const Extent> exten
 }
 
 void OpenFile::write_out(Lane& lane) {
-  if (!ledger || ledger->failing() || ledger->given_up()) lane.pipeline->depart(everything);
+  if (!ledger || ledger->state() != Ledger::State::works) lane.pipeline->depart(everything);
 }
 
 void OpenFile::complete(const io::Completion& completion) {
@@ -213,13 +213,14 @@ bool OpenFile::secured() const {
 }
 
 bool OpenFile::answers_from_ledger() const {
-  return ledger && !some_want_disk_ && !ledger->failing() && !ledger->given_up() &&
+  return ledger && !some_want_disk_ && ledger->state() == Ledger::State::works &&
          lanes.front()->pipeline->settings().durability == Durability::node;
 }
 
 void OpenFile::owe(const Reply& reply) {
-  if (ledger->stable() < ledger->mark()) ledger->sync();
-  owed_.push_back({reply, ledger->cut(), false});
+  const Ledger::Cut cut = ledger->cut();
+  if (ledger->stable() < cut.mark) ledger->sync();
+  owed_.push_back({reply, cut, false});
 }
 
 void OpenFile::owe(const Reply& reply, const Ledger::Cut& cut) {
@@ -232,8 +233,8 @@ void OpenFile::owe(const Reply& reply, const Ledger::Cut& cut) {
 bool OpenFile::due(const Owed& owed) const {
   if (owed.forgets) return ledger->has_forgotten(owed.cut) || !owed.reply.status.ok() || !error().ok();
   if (ledger->removal().code() == Code::timeout) return false;
-  if (ledger->given_up()) return secured() || !error().ok();
-  return !ledger->failing() && ledger->stable() >= owed.cut.mark;
+  if (ledger->state() == Ledger::State::given_up) return secured() || !error().ok();
+  return ledger->state() == Ledger::State::works && ledger->stable() >= owed.cut.mark;
 }
 
 // A program that opens the file waits for this while no rank has the file open (client/file/ledgers.hpp).
@@ -280,7 +281,7 @@ bool OpenFile::rescued() const {
 bool OpenFile::advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies) {
   if (!ledger) return false;
   bool moved = false;
-  if (ledger->failing()) {
+  if (ledger->state() == Ledger::State::failing) {
     if (!std::exchange(rescuing_, true)) {
       for (const auto& lane : lanes) lane->requests.settle_all();
     }
@@ -304,7 +305,7 @@ bool OpenFile::advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies)
 }
 
 std::string OpenFile::ledger_message() const {
-  if (!ledger || ledger->empty() || !ledger->promised()) return {};
+  if (!ledger || !ledger->counts()) return {};
   return path + " lacks bytes that ranks have written: " + error().describe() + "; they are in " +
          ledger->path() + ": repair the file's disk, then run millrace recover";
 }

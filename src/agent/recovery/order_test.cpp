@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests which records recovery writes to which state of a file, and in which order.
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <memory>
@@ -11,6 +10,7 @@
 
 #include "agent/recovery/recovery_target.hpp"
 #include "agent/recovery/testing/recovery_rig.hpp"
+#include "base/testing/limit.hpp"
 #include "io/virtual/memory_storage.hpp"
 
 namespace millrace::agent {
@@ -310,10 +310,7 @@ TEST_F(Order, LogsOfOtherMachinesAreToldOf) {
 }
 
 TEST_F(Order, ThousandsOfLogsAreOpenOneFileAtATime) {
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  const rlimit few{64, before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const Limit few(RLIMIT_NOFILE, 64);
   constexpr int many = 1500;
   for (int i = 0; i < many; ++i) {
     journal::Identity who = identity();
@@ -323,7 +320,6 @@ TEST_F(Order, ThousandsOfLogsAreOpenOneFileAtATime) {
     put(std::to_string(i), {{0, "x"}}, who);
   }
   const Ran ran = run();
-  (void)::setrlimit(RLIMIT_NOFILE, &before);
   EXPECT_EQ(ran.status, 0) << ran.error;
   EXPECT_FALSE(fs::exists(folder()));
 }

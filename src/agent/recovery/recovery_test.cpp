@@ -214,7 +214,7 @@ TEST_F(Recovery, AJournalOfAnEarlierVersionIsNotUsed) {
   put("a", bytes);
   const Ran ran = run();
   EXPECT_EQ(ran.status, 1);
-  EXPECT_NE(ran.error.find("format version 3, and this build reads version 5 only"), std::string::npos)
+  EXPECT_NE(ran.error.find("format version 3, and this build reads version 6 only"), std::string::npos)
       << ran.error;
   EXPECT_EQ(content(), std::string(100, '.'));
   EXPECT_TRUE(fs::exists(place("a")));

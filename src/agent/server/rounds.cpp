@@ -68,9 +68,7 @@ Rounds::Rounds(Core& core, Links& links, transport::AgentPage& page, const io::C
       clock_(clock),
       ways_(std::move(ways)),
       states_(page),
-      progress_(links, page, share_every_ns) {
-  core_.set_agent(page.shown.number);
-}
+      progress_(links, page, share_every_ns) {}
 
 // --- Ranks ---
 

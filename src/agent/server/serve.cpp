@@ -74,8 +74,8 @@ int serve(const char* name, Fd listener, MakeStorage make_storage, Fd ready) {
   std::unique_ptr<Server> server;
   if (storage) {
     core = std::make_unique<Core>(**storage, local_directory(settings));
-    core->set_bounds({settings.write_within_ms * 1'000'000, io::memory_limit_bytes() / pool_share,
-                      static_cast<std::uint32_t>(transport::choose_stamp_clock())});
+    options.bounds = {settings.write_within_ms * 1'000'000, io::memory_limit_bytes() / pool_share,
+                      static_cast<std::uint32_t>(transport::choose_stamp_clock())};
     server = std::make_unique<Server>(*core, (*storage)->event_fd(), std::move(options));
     status = server->start();
   }

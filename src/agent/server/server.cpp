@@ -99,6 +99,8 @@ Status Server::make_page() {
   transport::AgentPage& page = presence_.page();
   const transport::StampClock clock = transport::choose_stamp_clock();
   page.stamp_clock = static_cast<std::uint32_t>(clock);
+  options_.bounds.agent = page.shown.number;
+  core_.set_bounds(options_.bounds);
   rounds_ = std::make_unique<Rounds>(core_, links_, page, time_,
                                      Rounds::Ways{[clock] { return transport::read_stamp(clock); },
                                                   [this](const std::string& line) { log(line); },

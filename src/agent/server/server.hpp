@@ -22,6 +22,7 @@ struct ServerOptions {
   std::string name;                        // abstract socket to listen at
   Fd listener;                             // listens there already; invalid: none
   std::string directory;                   // of journals
+  Core::Bounds bounds;                     // of Core; the server adds the agent's number
   std::string stats_path;                  // Core's reports are appended here; empty: off
   std::string trace_directory;             // spans of the phases, as a Chrome trace; empty: off
   std::string log_path;                    // errors that no rank can receive; empty: off

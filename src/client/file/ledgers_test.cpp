@@ -4,10 +4,8 @@
 #include "client/file/ledgers.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -15,7 +13,8 @@
 #include <functional>
 #include <optional>
 
-#include "client/file/process.hpp"
+#include "base/testing/limit.hpp"
+#include "client/file/testing/scripted_process.hpp"
 #include "client/session/testing/null_agent.hpp"
 #include "client/session/testing/silent_contact.hpp"
 #include "io/posix/identity.hpp"
@@ -26,32 +25,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t ms = 1'000'000;
-constexpr std::uint64_t second = 1000 * ms;
+constexpr std::uint64_t second = 1'000'000'000;
 
-// A process whose time passes only in pauses. The test scripts its recoveries.
-class Scripted final : public Process {
+// The test scripts its recoveries.
+class Scripted final : public testing::ScriptedProcess {
  public:
-  explicit Scripted(const std::string& directory) { settings_.journal_directory = directory; }
+  explicit Scripted(const std::string& directory) {
+    settings_.journal_directory = directory;
+    now_ns_ = second;
+  }
 
-  const Settings& settings() const override { return settings_; }
   Session* session(bool, Reason&) override { return agent.get(); }
-  bool agent_has_gone() override { return false; }
-  Session* successor(Reason&) override { return nullptr; }
-  void add(Leaver*) override {}
-  void remove(Leaver*) override {}
-  std::uint64_t now_ns() const override { return now_ns_; }
-  std::uint32_t processors() const override { return UINT32_MAX; }
-  Result<std::uint64_t> size_of(const std::string&) override { return Code::unsupported; }
-  Status datasync(const Fd&) override { return Code::unsupported; }
   Result<FileIdentity> identify(const Fd& file) override { return io::identify(file, false); }
   Result<FileIdentity> identify(const std::string& path) override {
     return identity ? *identity : io::identify(path);
-  }
-  void look_again(const std::string&) override {}
-  void pause(std::uint32_t for_ms) override {
-    now_ns_ += for_ms * ms;
-    if (while_waiting) while_waiting();
   }
   Result<std::size_t> read_start(const Fd& journal, std::span<std::byte> into) override {
     if (unreadable) return Code::io;
@@ -60,36 +47,12 @@ class Scripted final : public Process {
   bool recover(const std::string&, const std::string&) override {
     return ++recoveries, recovery && recovery();
   }
-  void say(const std::string& line) override { said.push_back(line); }
 
-  std::function<void()> while_waiting;
   std::function<bool()> recovery;
   int recoveries = 0;
   bool unreadable = false;               // the disk of the journals answers every read with an error
   std::optional<FileIdentity> identity;  // if set, every file has this identity
   std::unique_ptr<Session> agent;        // the session with the agent, if there is one
-  std::vector<std::string> said;
-
- private:
-  Settings settings_;
-  std::uint64_t now_ns_ = second;
-};
-
-// A limit of this process, until the end of its life.
-class Limit {
- public:
-  Limit(decltype(RLIMIT_NOFILE) what, rlim_t value) : what_(what) {
-    EXPECT_EQ(::getrlimit(what, &before_), 0);
-    const rlimit now{value, before_.rlim_max};
-    EXPECT_EQ(::setrlimit(what, &now), 0);
-  }
-  ~Limit() { EXPECT_EQ(::setrlimit(what_, &before_), 0); }
-  Limit(const Limit&) = delete;
-  Limit& operator=(const Limit&) = delete;
-
- private:
-  const decltype(RLIMIT_NOFILE) what_;
-  rlimit before_{};
 };
 
 class Ledgers : public ::testing::Test {

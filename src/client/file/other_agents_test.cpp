@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/file/process.hpp"
+#include "client/file/testing/scripted_process.hpp"
 #include "transport/memory.hpp"
 
 namespace millrace::client {
@@ -101,36 +101,13 @@ class Scripted final : public OtherAgent {
   PageView view_;
 };
 
-// A process whose time passes only in pauses.
-class Opener final : public Process {
+class Opener final : public testing::ScriptedProcess {
  public:
   explicit Opener(std::shared_ptr<OtherAgent> other) : others_{std::move(other)} {}
-
-  const Settings& settings() const override { return settings_; }
-  Session* session(bool, Reason&) override { return nullptr; }
-  bool agent_has_gone() override { return false; }
-  Session* successor(Reason&) override { return nullptr; }
   Result<OtherAgents::List> other_agents() override { return others_; }
-  void add(Leaver*) override {}
-  void remove(Leaver*) override {}
-  std::uint64_t now_ns() const override { return now_ns_; }
-  std::uint32_t processors() const override { return 1; }
-  Result<std::uint64_t> size_of(const std::string&) override { return Code::unsupported; }
-  Status datasync(const Fd&) override { return Code::unsupported; }
-  Result<FileIdentity> identify(const Fd&) override { return Code::unsupported; }
-  Result<FileIdentity> identify(const std::string&) override { return Code::unsupported; }
-  void look_again(const std::string&) override {}
-  void pause(std::uint32_t for_ms) override { now_ns_ += for_ms * ms; }
-  Result<std::size_t> read_start(const Fd&, std::span<std::byte>) override { return 0; }
-  bool recover(const std::string&, const std::string&) override { return false; }
-  void say(const std::string& line) override { said.push_back(line); }
-
-  std::vector<std::string> said;
 
  private:
-  const Settings settings_;
   const OtherAgents::List others_;
-  std::uint64_t now_ns_ = 0;
 };
 
 class OneWriter : public ::testing::Test {

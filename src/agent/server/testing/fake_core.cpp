@@ -179,7 +179,6 @@ std::uint64_t Core::next_deadline_ns() const { return impl_->answers_ns; }
 
 Core::Partial Core::partial() const { return {0, 1}; }
 void Core::set_bounds(const Bounds&) {}
-void Core::set_agent(std::uint64_t) {}
 std::uint64_t Core::look_every_ns() const { return UINT64_MAX; }
 void Core::write_out() {}
 std::vector<Reply> Core::take_replies() {
