@@ -111,9 +111,6 @@ class RealStorage final : public io::Storage {
   Result<io::Handle> adopt(Fd file, bool direct) override { return real_.adopt(std::move(file), direct); }
   void release(io::Handle file) override { real_.release(file); }
   Result<std::uint64_t> size(io::Handle file) override { return real_.size(file); }
-  Status put(io::Handle file, std::uint64_t offset, std::span<const std::byte> data) override {
-    return real_.put(file, offset, data);
-  }
   Result<FileIdentity> identify(const Fd& file, bool) override { return disk_.identify(file); }
   Result<FileState> state_of(const Fd& file) override { return disk_.state_of(file); }
   void submit(io::Request request) override { real_.submit(std::move(request)); }

@@ -147,24 +147,6 @@ TEST_P(Conformance, ACallIsCarriedOutOnceAndTellsItsStatus) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST_P(Conformance, WhatIsPutIsThereAtOnceBesideWritesInFlight) {
-  const Handle file = *storage->adopt(new_file(), false);
-  const std::string begin = "begin", state = "state";
-  ASSERT_TRUE(storage->put(file, 0, std::as_bytes(std::span(begin))).ok());
-  EXPECT_EQ(contents(), begin);
-  std::string data = "written";
-  submit(Op::write, file, 5, {{data.data(), data.size()}});
-  ASSERT_TRUE(storage->put(file, 0, std::as_bytes(std::span(state))).ok());
-  EXPECT_EQ(contents().substr(0, 5), state);
-  wait(1);
-  EXPECT_EQ(contents(), state + data);
-  EXPECT_TRUE(one(Op::datasync, file, 0, {}).status.ok());
-  if (in_memory != nullptr) {
-    EXPECT_EQ(in_memory->stable(0).size(), 12U);
-  }
-  storage->release(file);
-}
-
 TEST_P(Conformance, GapsOfAWriteStayAsTheyAre) {
   const Handle file = *storage->adopt(new_file(), false);
   std::string old = "................";

@@ -80,9 +80,6 @@ class Storage {
 
   // The size that this machine knows, without waiting for requests in flight.
   virtual Result<std::uint64_t> size(Handle file) = 0;
-  // Writes a few bytes into the page cache at once. The handle must not be direct, and no write in flight may
-  // overlap the bytes.
-  virtual Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) = 0;
 
   // The identity of an open file. `for_good`: a journal must recognise the file later (posix/identity.hpp).
   // May wait for the file system.

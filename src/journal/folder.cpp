@@ -107,16 +107,17 @@ void show_progress(const Fd& log, Start& start) {
   (void)put_state(log, start, sector);
 }
 
-Status retire(const Fd& log, const std::string& path, bool durably) {
-  const Status removed = durably ? io::remove_durably(path) : io::remove_owned(path);
-  if (removed.ok() || removed.code() == Code::not_found) return {};
+Status retire(const Fd& log, const std::string& path) {
   Start start{};
   const Result<std::size_t> begin = read_start(log, std::as_writable_bytes(std::span(&start, 1)));
-  if (!begin) return begin.status();
-  if (*begin < sizeof start) return {};  // without a whole begin there is no record
+  const bool whole = begin && *begin == sizeof start;  // otherwise the log has no record
   StateSector sector = start.sector;
   sector.state = State::done;
-  return put_state(log, start, sector, true);
+  if (whole) (void)put_state(log, start, sector);  // the process may die before the removal
+  const Status removed = io::remove_durably(path);
+  if (removed.ok() || removed.code() == Code::not_found) return {};
+  if (!begin) return begin.status();
+  return whole ? put_state(log, start, sector, true) : Status();
 }
 
 std::uint64_t alive_ns(const StateSector& sector, const Result<FileState>& log) {
@@ -177,7 +178,7 @@ Status save(const std::string& directory, Identity identity, std::span<const Rec
   }
   const Status written = io::write_durably(made->file, 0, bytes);
   if (!written.ok()) {
-    (void)retire(made->file, made->path, false);  // the caller has an error anyway
+    (void)retire(made->file, made->path);  // the caller has an error anyway
     return written;
   }
   const std::uint64_t end = bytes.size();

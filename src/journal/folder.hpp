@@ -51,10 +51,10 @@ std::string suffix_of(std::uint64_t inode);
 Status put_state(const Fd& log, Start& start, const StateSector& sector, bool durably = false);
 void set_state(const Fd& log, Start& start, State state);
 void show_progress(const Fd& log, Start& start);
-// Removes a log whose records nobody needs any more. If its name stays, or may come back after a crash of the
-// node (`durably`), the log says on the disk that it is done, and recovery only removes it. An error: neither
-// was possible. Only for the holder of the log's lock, if nobody else writes to the log.
-Status retire(const Fd& log, const std::string& path, bool durably);
+// Removes a log whose records nobody needs any more, also for the time after a crash of the node. If its name
+// stays, the log says on the disk that it is done, and recovery only removes it. An error: neither was
+// possible. Only for the holder of the log's lock, if nobody else writes to the log.
+Status retire(const Fd& log, const std::string& path);
 // The time at which the owner last wrote to the log, by the node's clock.
 std::uint64_t alive_ns(const StateSector& sector, const Result<FileState>& log);
 

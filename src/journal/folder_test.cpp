@@ -173,9 +173,9 @@ TEST_F(Folder, ALogWhoseNameStaysSaysThatItIsDone) {
   const std::string aside = io::owned_folder(root) + "/aside.journal";
   fs::rename(log.path, aside);
   fs::create_directory(log.path);  // unlink(2) refuses folders
-  EXPECT_TRUE(retire(log.file, log.path, true).ok());
+  EXPECT_TRUE(retire(log.file, log.path).ok());
   EXPECT_EQ(look_at(aside)->start.sector.state, State::done);
-  EXPECT_TRUE(retire(log.file, aside, true).ok());
+  EXPECT_TRUE(retire(log.file, aside).ok());
   EXPECT_FALSE(fs::exists(aside));
 }
 

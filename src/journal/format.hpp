@@ -177,8 +177,10 @@ constexpr std::uint64_t record_bytes(std::uint64_t length) {
 }
 
 inline bool sound(const Place& begin) {
-  return begin.position == 0 ? begin.records == 0 && begin.payload_bytes == 0
-                             : begin.position >= sizeof(Start) && begin.position % 8 == 0;
+  if (begin.position == 0) return begin.records == 0 && begin.payload_bytes == 0;
+  const std::uint64_t bytes = begin.position - sizeof(Start);  // of the records before
+  return begin.position >= sizeof(Start) && begin.position <= INT64_MAX && begin.position % 8 == 0 &&
+         begin.records <= bytes / sizeof(RecordHeader) && begin.payload_bytes <= bytes;
 }
 
 // True if the state is valid. A sector of zeros is valid too: it has never reached the disk.

@@ -16,6 +16,7 @@ static_assert(batch_bytes > room_needed);
 // The lower half of a token.
 constexpr std::uint32_t write_token = 0;
 constexpr std::uint32_t read_token = 1;
+constexpr std::uint32_t state_token = 2;
 
 }  // namespace
 
@@ -25,13 +26,8 @@ Log::Log(io::Storage& storage, std::uint32_t& next_owner, const Identity& identi
 Status Log::open(Fd file) {
   const Result<io::Handle> handle = storage_.adopt(std::move(file), false);
   if (!handle) return handle.status();
-  const Status begun = storage_.put(*handle, 0, std::as_bytes(std::span(&start_, 1)));
-  if (!begun.ok()) {  // a state without a header would look like damage
-    storage_.release(*handle);
-    return begun;
-  }
   file_ = *handle;
-  start();
+  put_state();
   return {};
 }
 
@@ -63,42 +59,54 @@ void Log::sync() {
 
 bool Log::set_state(State state) {
   if (start_.sector.state == State::done || std::exchange(start_.sector.state, state) == state) return false;
-  put_state();
+  change();
   return true;
 }
 
 void Log::show_life(bool progress) {
   start_.sector.progress += progress ? 1 : 0;
-  put_state();
+  change();
 }
 
 void Log::set_alive(std::uint64_t alive_ns) {
-  if (std::exchange(start_.sector.alive_ns, alive_ns) != alive_ns) put_state();
+  if (std::exchange(start_.sector.alive_ns, alive_ns) != alive_ns) change();
 }
 
 void Log::set_agent(std::uint64_t number) {
-  start_.sector.agent = number;
-  put_state();
+  if (std::exchange(start_.sector.agent, number) != number) change();
 }
 
 void Log::forget(const Place& place) {
   if (place.records <= start_.sector.begin.records) return;
   start_.sector.begin = place;
-  put_state();
+  change();
 }
 
 void Log::note(Writers writers, const FileState& target) {
   start_.sector.writers = writers;
   start_.sector.target = target;
+  change();
+}
+
+void Log::change() {
+  changed_ = true;
   put_state();
 }
 
-// If the disk refuses the write, other processes see the earlier state. After the first error, the disk may
-// have lost the header too.
+// The first time with the header: a state without a header would look like damage.
 void Log::put_state() {
-  start_.sector = sealed(start_.sector, start_.header.checksum);
-  if (file_ && status_.ok())
-    (void)storage_.put(*file_, sizeof(FileHeader), std::as_bytes(std::span(&start_.sector, 1)));
+  if (!changed_ || stating_ || !file_ || !status_.ok()) return;
+  changed_ = false;
+  stating_ = true;
+  stated_ = start_;
+  stated_.sector = sealed(start_.sector, start_.header.checksum);
+  const std::uint64_t from = seen_ ? sizeof(FileHeader) : 0;
+  io::Request request;
+  request.op = io::Op::write;
+  request.offset = from;
+  request.data = {{reinterpret_cast<std::byte*>(&stated_) + from, sizeof stated_ - from}};
+  request.token = state_token;
+  submit(std::move(request));
 }
 
 void Log::read(const Segment& segment) {
@@ -120,13 +128,14 @@ void Log::submit(io::Request request) {
   storage_.submit(std::move(request));
 }
 
-// Starts the next write or datasync, if there is a file and none is in flight.
+// Starts the next write or datasync of records, if none is in flight. A datasync covers all states before it.
 void Log::start() {
-  if (!status_.ok() || !file_ || in_flight()) return;
+  if (!status_.ok() || !seen_ || !flying_.empty() || syncing_) return;
   const bool full = batch_.size() + room_needed > batch_bytes;
   io::Request request;
   request.token = write_token;
   if (to_sync_ && written_.records >= to_sync_->records) {
+    if (changed_ || stating_) return;
     to_sync_.reset();
     syncing_ = written_;
     forgetting_ = start_.sector.begin.records;
@@ -153,6 +162,13 @@ void Log::complete(const io::Completion& completion) {
     return;
   }
   assert(in_flight());
+  if (static_cast<std::uint32_t>(completion.token) == state_token) {
+    stating_ = false;
+    if (!completion.status.ok()) return fail(completion.status);
+    seen_ = stated_.sector;
+    put_state();
+    return start();
+  }
   if (status_.ok()) status_ = completion.status;
   if (status_.ok() && syncing_) {
     // The commit record does not depend on ready(): a batch may be larger than batch_bytes.
@@ -167,14 +183,17 @@ void Log::complete(const io::Completion& completion) {
   if (status_.ok() && !flying_.empty()) written_ = flying_end_;
   flying_.clear();
   syncing_.reset();
-  if (!status_.ok()) {
-    batch_.clear();
-    wanted_ = false;
-    to_sync_.reset();
-  }
+  if (!status_.ok()) return fail(status_);
   start();
 }
 
-bool Log::idle() const { return batch_.empty() && !in_flight() && !to_sync_; }
+void Log::fail(Status status) {
+  if (status_.ok()) status_ = status;
+  batch_.clear();
+  wanted_ = changed_ = false;
+  to_sync_.reset();
+}
+
+bool Log::idle() const { return batch_.empty() && !in_flight() && !to_sync_ && (!changed_ || !file_); }
 
 }  // namespace millrace::journal

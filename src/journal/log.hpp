@@ -24,6 +24,7 @@ namespace millrace::journal {
 //   file   | start | segment | segment | batch in flight | batch being filled
 //                     ^ read()           in Storage        here
 //
+// The state in the start is written beside the batches, as a whole. No call waits for the disk.
 // The tokens of its requests have an owner's number. The caller hands their completions to complete().
 // Holds two batches of 2 MiB. Deterministic; not thread safe.
 class Log {
@@ -37,7 +38,7 @@ class Log {
 
   // A log whose file is still to come. Until open(), it holds the records in memory.
   Log(io::Storage& storage, std::uint32_t& next_owner, const Identity& identity);
-  // `file`: new and empty. Call it once.
+  // `file`: new and empty. Call it once. Records follow behind the start.
   Status open(Fd file);
   // Nothing may be in flight.
   ~Log();
@@ -55,22 +56,25 @@ class Log {
   // crash can break.
   void sync();
 
-  // Other processes see the new state at once. True if it is another one. State::done is the last one.
+  // Other processes see a new state as soon as it is written, and all of these changes in their order.
+  // True if the state is another one. State::done is the last one.
   bool set_state(State state);
   void show_life(bool progress);
   // 0: the file's mtime is the last sign of life.
   void set_alive(std::uint64_t alive_ns);
-  // The agent that holds the log: the number of its page (transport/presence.hpp), or 0.
+  // The agent that brings the records to the target: the number of its page (transport/presence.hpp), or 0.
   void set_agent(std::uint64_t number);
   // The end of the records appended so far.
   Place place() const { return {file_bytes(), appended_.records, appended_.payload_bytes}; }
-  // Recovery shall not use the records before `place` any more. Other processes see that at once, and the
-  // disk has it as soon as forgotten() says so, if a sync() follows. Places only grow.
+  // Recovery shall not use the records before `place` any more. Places only grow.
   void forget(const Place& place);
-  // The number of records that recovery does not use even after a crash of the node.
+  // The number of records that recovery does not use even after a crash of the node. It takes a sync() after
+  // forget().
   std::uint64_t forgotten() const { return forgotten_; }
   // Notes who may write to the target from now on, and the state that the target has now.
   void note(Writers writers, const FileState& target);
+  // The state that other processes see; none: the file does not even have its header.
+  const std::optional<StateSector>& seen() const { return seen_; }
 
   // An empty segment at the place of the next record.
   Segment end() const { return {file_bytes(), records(), 0}; }
@@ -93,7 +97,7 @@ class Log {
   // True if no record waits to be written, and no write or datasync is due or in flight.
   bool idle() const;
   // True if a write or datasync is with Storage.
-  bool in_flight() const { return !flying_.empty() || syncing_; }
+  bool in_flight() const { return !flying_.empty() || syncing_ || stating_; }
   // The numbers of records in the file, on its disk, and appended. Commit records count too.
   std::uint64_t written() const { return written_.records; }
   std::uint64_t stable() const { return stable_.records; }
@@ -114,13 +118,19 @@ class Log {
   };
 
   void start();
+  void change();
   void put_state();
   void submit(io::Request request);
+  void fail(Status status);
 
   io::Storage& storage_;
   std::optional<io::Handle> file_;
   std::uint32_t owner_;
-  Start start_;                    // as the file has it now
+  Start start_;   // as it is to be in the file
+  Start stated_;  // in flight, if stating_
+  std::optional<StateSector> seen_;
+  bool changed_ = true;  // the file lacks the start, or its latest state
+  bool stating_ = false;
   std::vector<std::byte> batch_;   // being filled; belongs at position_
   std::vector<std::byte> flying_;  // in flight, if not empty
   std::uint64_t position_ = sizeof(Start);

@@ -14,7 +14,7 @@
 namespace millrace::journal {
 namespace {
 
-TEST(Log, ItsStateIsSeenAtOnce) {
+TEST(Log, ItsStateIsSeenWhenItIsWrittenBesideTheRecords) {
   TestJournal journal;
   const auto state = [&journal] {
     const Fd source = file_of(journal.storage->contents(0));
@@ -27,9 +27,13 @@ TEST(Log, ItsStateIsSeenAtOnce) {
   journal.append(0, "something");
   journal.writer->flush();
   journal.writer->set_state(State::draining);
-  EXPECT_EQ(state().state, State::draining) << "a write is in flight";
+  journal.writer->set_agent(7);  // while the first state is in flight
+  EXPECT_EQ(journal.writer->seen()->state, State::open);
+  while (journal.writer->seen()->agent == 0) journal.round();
+  EXPECT_EQ(state().state, State::draining);
   EXPECT_EQ(state().progress, progress);
   journal.writer->show_life(true);
+  journal.drain();
   EXPECT_NE(state().progress, progress);
   EXPECT_EQ(state().state, State::draining);
   journal.finish();

@@ -10,12 +10,8 @@ namespace millrace::journal {
 
 void Retirements::add(Retired log) {
   const std::uint32_t number = next_++;
-  Log made{std::make_shared<const Fd>(std::move(log.file)),
-           std::move(log.path),
-           std::move(log.target),
-           log.identity,
-           log.durably,
-           log.ledger};
+  Log made{std::make_shared<const Fd>(std::move(log.file)), std::move(log.path), std::move(log.target),
+           log.identity, log.ledger};
   start(number, logs_.emplace(number, std::move(made)).first->second);
 }
 
@@ -23,9 +19,7 @@ void Retirements::start(std::uint32_t number, Log& log) {
   io::Request request;
   request.op = io::Op::call;
   request.token = std::uint64_t{owner_} << 32 | number;
-  request.act = [file = log.file, path = log.path, durably = log.durably] {
-    return retire(*file, path, durably);
-  };
+  request.act = [file = log.file, path = log.path] { return retire(*file, path); };
   log.in_flight = true;
   ++in_flight_;
   storage_.submit(std::move(request));

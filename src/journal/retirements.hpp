@@ -21,7 +21,6 @@ struct Retired {
   std::string path;
   std::string target = {};  // the file that has the records
   FileIdentity identity = {};
-  bool durably = false;      // as for retire()
   std::uint32_t ledger = 0;  // the number of the log's user
 };
 
@@ -62,7 +61,6 @@ class Retirements {
     std::shared_ptr<const Fd> file;
     std::string path, target;
     FileIdentity identity;
-    bool durably;
     std::uint32_t ledger;
     bool in_flight = false;
     bool last = false;    // the process ends after this try

@@ -44,7 +44,7 @@ class Retiring : public ::testing::Test {
     fs::rename(path, path + "-aside");
     fs::create_directory(path);
     let_write(false);
-    retirements.add({std::move(made.file), path, "/data", {}, true, user});
+    retirements.add({std::move(made.file), path, "/data", {}, user});
     run();
   }
   void let_write(bool may) const {
@@ -75,7 +75,7 @@ class Retiring : public ::testing::Test {
 
 TEST_F(Retiring, ALogGoesWithItsLock) {
   io::Owned made = *io::create_owned(root, suffix);
-  retirements.add({std::move(made.file), made.path, "/data", {}, true, user});
+  retirements.add({std::move(made.file), made.path, "/data", {}, user});
   EXPECT_TRUE(retirements.busy_for(user));
   run();
   EXPECT_TRUE(retirements.quiet());

@@ -39,6 +39,7 @@ struct TestJournal {
     std::uint32_t owner = 5;
     writer = std::make_unique<Log>(*storage, owner, who);
     EXPECT_TRUE(writer->open(storage->create()).ok());
+    drain();
   }
   void append(std::uint64_t offset, const std::string& data, std::uint64_t stamp = 0) {
     wait_ready();

@@ -128,12 +128,13 @@ def test_a_disk_that_breaks_is_an_error_on_every_rank(job_on_disk, disk):
     assert "I/O error" in job.err
 
 
+@pytest.mark.parametrize("kind", [{"strategy": "journal"}, {"durability": "node"}], ids=["journal", "node"])
 @pytest.mark.parametrize("shared", [False, True], ids=["journals", "journals and file, in the middle of writes"])
-def test_a_disk_of_journals_that_hangs_is_waited_for(job, tmp_path, shared):
+def test_a_disk_of_journals_that_hangs_is_waited_for(job, tmp_path, shared, kind):
     pieces = 4096
     with small_disk(tmp_path) as disk:
         path = (disk if shared else tmp_path) / "data"
-        settings = {"journal_directory": disk, "strategy": "journal", "timeout": "1s", "write_within": "100ms"}
+        settings = {"journal_directory": disk, "timeout": "1s", "write_within": "100ms", **kind}
         words = [f"progress={tmp_path / 'progress'}", "pause=700"] if shared else []
         job.victim(path, f"pieces={pieces}", f"stop={pieces // 2}", *words, **settings)
         job.at_stop()
@@ -143,7 +144,7 @@ def test_a_disk_of_journals_that_hangs_is_waited_for(job, tmp_path, shared):
         freeze(disk)
         job.go()
         waits = eventually(lambda: SILENT in job.err, SEEN_S)
-        eventually(lambda: False, 2)
+        eventually(lambda: False, 5)
         told = job.errors()
         thaw(disk)
         assert waits and told == {}, f"{job.out}\n{job.err}"

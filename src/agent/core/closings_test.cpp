@@ -13,7 +13,6 @@ class Refusing final : public io::Storage {
   Result<io::Handle> adopt(Fd, bool) override { return Status::from_errno(ESTALE); }
   void release(io::Handle) override {}
   Result<std::uint64_t> size(io::Handle) override { return Code::invalid; }
-  Status put(io::Handle, std::uint64_t, std::span<const std::byte>) override { return {}; }
   Result<FileIdentity> identify(const Fd&, bool) override { return Code::invalid; }
   Result<FileState> state_of(const Fd&) override { return Code::invalid; }
   void submit(io::Request) override {}

@@ -27,23 +27,27 @@ Core::~Core() {
     lane.pipeline->drop();
     lane.pipeline->outlet().give_up();
   });
-  while (busy()) {
-    impl_->take_completions(0);
-    impl_->files.each_lane([](OpenFile&, Lane& lane) {
-      lane.pipeline->pump();
-      (void)lane.pipeline->settlements().take();
-      lane.pipeline->settlements().forget_fetched();
-    });
-    impl_->shared.storage.kick();
-    pollfd ready{impl_->shared.storage.event_fd(), POLLIN, 0};
-    if (ready.fd >= 0 && busy()) (void)::poll(&ready, 1, 100);
-  }
+  const auto drain = [&] {
+    while (busy()) {
+      impl_->take_completions(0);
+      impl_->files.each_lane([](OpenFile&, Lane& lane) {
+        lane.pipeline->pump();
+        (void)lane.pipeline->settlements().take();
+        lane.pipeline->settlements().forget_fetched();
+      });
+      impl_->shared.storage.kick();
+      pollfd ready{impl_->shared.storage.event_fd(), POLLIN, 0};
+      if (ready.fd >= 0 && busy()) (void)::poll(&ready, 1, 100);
+    }
+  };
+  drain();
+  impl_->files.each([](OpenFile& file) { file.ledger.reset(); });
+  drain();
 }
 
 // Asks every lane that the sender has joined. A guest has joined none and asks all lanes.
 template <class Ask>
-void Core::Impl::ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered,
-                     bool forgets) {
+void Core::Impl::ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&& ask_lane, Asked how) {
   OpenFile* const open = files.at(slot);
   if (open == nullptr) {
     replies.push_back({sender, request, Code::invalid});
@@ -58,11 +62,11 @@ void Core::Impl::ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&
   const std::size_t guest = asked == 0 ? open->lanes.size() : 0;
   for (; asked < guest; ++asked) ask_lane(*open->lanes[asked], asked == 0);
   // An agent upstream asks for some lanes only.
-  forgets &= asked == open->lanes.size();
+  how.forgets &= asked == open->lanes.size() && open->ledger && !open->ledger->empty();
   std::optional<Ledger::Cut> cut;
-  if (forgets && open->ledger && !open->ledger->empty()) cut = open->ledger->cut();
-  if ((asked > 1 && answered) || cut)
-    spreads.emplace(std::pair(sender, request), Spread{asked, {}, slot, cut});
+  if (how.forgets) cut = open->ledger->cut();
+  if (how.answered && (asked > 1 || cut || how.told))
+    spreads.emplace(std::pair(sender, request), Spread{asked, {}, slot, cut, how.told});
 }
 
 void Core::Impl::answer(const Reply& reply) {
@@ -75,8 +79,11 @@ void Core::Impl::answer(const Reply& reply) {
   if (spread.status.ok()) spread.status = reply.status;
   if (--spread.lanes > 0) return;
   const Reply whole{reply.sender, reply.request, spread.status};
-  if (spread.cut) {
-    files.at(spread.slot)->owe(whole, *spread.cut);
+  OpenFile* const file = files.at(spread.slot);
+  if (spread.told) {
+    if (spread.cut && whole.status.ok()) file->ledger->forget(*spread.cut);
+  } else if (spread.cut) {
+    file->owe(whole, *spread.cut);
   } else {
     replies.push_back(whole);
   }
@@ -85,9 +92,9 @@ void Core::Impl::answer(const Reply& reply) {
 
 void Core::ask(transport::Kind kind, SenderId sender, FileSlot slot, std::uint32_t request, Extent extent) {
   if (kind != transport::Kind::fetch) {
-    impl_->ask(
-        sender, slot, request, [&](Lane& lane, bool) { lane.requests.ask(kind, sender, request, extent); },
-        true, kind == transport::Kind::sync);
+    impl_->ask(sender, slot, request,
+               [&](Lane& lane, bool) { lane.requests.ask(kind, sender, request, extent); },
+               {.forgets = kind == transport::Kind::sync});
     return;
   }
   OpenFile* const open = impl_->files.at(slot);
@@ -133,10 +140,10 @@ void Core::close(SenderId sender, FileSlot slot, std::uint32_t request,
   Status status;
   const auto close_lane = [&](Lane& lane, bool first) {
     if (from_ledger && lane.requests.members().take_lost_peer(sender)) status = Code::lost_peer;
-    lane.requests.close(sender, request, first ? counters : transport::ClientCounters{},
-                        !from_ledger && !at_once, withdrawn && rank);
+    lane.requests.close(sender, request, first ? counters : transport::ClientCounters{}, !at_once,
+                        withdrawn && rank);
   };
-  impl_->ask(sender, slot, request, close_lane, !from_ledger && !at_once);
+  impl_->ask(sender, slot, request, close_lane, {.answered = !at_once, .told = from_ledger, .forgets = true});
   if (from_ledger) open->owe({sender, request, status});
   if (at_once) impl_->replies.push_back({sender, request, {}});
 }
@@ -227,8 +234,8 @@ bool Core::advance(std::uint64_t now_ns) {
   core.expire();
   core.memory.make_room();
   core.shared.advance_wanted = false;
-  core.files.each_lane([&](OpenFile&, Lane& lane) {
-    moved |= lane.pipeline->pump();
+  core.files.each_lane([&](OpenFile& file, Lane& lane) {
+    moved |= lane.pipeline->pump(!file.ledger || file.ledger->lets_write());
     core.shared.advance_wanted |= lane.pipeline->throttled() || lane.pipeline->claims().recalls;
   });
   core.files.each([now_ns](OpenFile& file) {

@@ -20,7 +20,15 @@ struct Spread {
   std::size_t lanes;  // that have not answered
   Status status = {};
   FileSlot slot = 0;
-  std::optional<Ledger::Cut> cut = {};  // of a sync: the records that the file's ledger has to forget
+  std::optional<Ledger::Cut> cut = {};  // the records that the file's ledger has to forget
+  bool told = false;                    // the sender does not wait
+};
+
+// A request as Core asks the lanes.
+struct Asked {
+  bool answered = true;  // the lanes answer
+  bool told = false;     // ... but the sender has its answer before
+  bool forgets = false;  // the file's ledger forgets all records so far when the lanes have answered well
 };
 
 // The state of Core.
@@ -56,8 +64,7 @@ struct Core::Impl {
   Result<FileSlot> open(SenderId sender, Fd& target, const transport::Register& registration, Route route);
   OpenFile* open_here(const Fd& target);
   template <class Ask>
-  void ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&& ask_lane, bool answered = true,
-           bool forgets = false);
+  void ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&& ask_lane, Asked how);
   void answer(const Reply& reply);
   bool take_completions(std::uint64_t elapsed_ns);
   bool advance_ledgers();

@@ -17,14 +17,11 @@ Ledger::Ledger(Shared& shared, journal::Identity target, const Fd& file)
   if (Result<Fd> own = io::duplicate(file)) watched_ = shared_.storage.adopt(*std::move(own), false);
 }
 
+// The target has failed, and its ranks have an error.
 Ledger::~Ledger() {
   if (watched_) shared_.storage.release(*watched_);
-  if (log_ != nullptr && !promised_) log_->set_state(journal::State::done);
-  if (log_ != nullptr) log_->set_agent(0);  // the next who holds its lock is a recovery
   log_.reset();
-  // The target has failed, and its ranks have an error. If the disk of the journals refuses everything, the
-  // log stays.
-  if (file_.file.valid() && !promised_) (void)journal::retire(file_.file, file_.path, false);
+  if (!promised_) remove();
 }
 
 void Ledger::submit(Act act, io::Request request) {
@@ -61,13 +58,11 @@ void Ledger::secure_name() {
   call(Act::secure_name, [path = file_.path] { return io::sync_name(path); });
 }
 
-// The lock stays until the name has gone: others recover a log that nobody locks. If the name stayed, or came
-// back after a crash, recovery would overwrite newer bytes. So the log says first that it is done.
+// The lock stays until the name has gone: others recover a log that nobody locks.
 void Ledger::remove() {
   if (log_ != nullptr) log_->set_state(journal::State::done);
   if (file_.file.valid())
-    shared_.retirements.add(
-        {std::move(file_.file), file_.path, target_.path, target_.target, promised_, own_number_});
+    shared_.retirements.add({std::move(file_.file), file_.path, target_.path, target_.target, own_number_});
 }
 
 void Ledger::fail(Status status) {
@@ -97,24 +92,22 @@ void Ledger::sync() {
 
 void Ledger::forget(const Cut& cut) {
   if (log_ == nullptr || cut.mark <= base_) return;  // the file has gone since
-  forgotten_ = cut.place.records;
   log_->forget(cut.place);
-  if (promised_) log_->sync();
+  log_->sync();
 }
 
 bool Ledger::has_forgotten(const Cut& cut) const {
   if (removal().code() == Code::timeout) return false;
   if (cut.mark <= base_ || log_ == nullptr || (state_ == State::given_up && !promised_)) return true;
-  const std::uint64_t forgotten = promised_ ? log_->forgotten() : forgotten_;
-  return forgotten >= cut.place.records && written() >= cut.mark;
+  return log_->forgotten() >= cut.place.records && written() >= cut.mark;
 }
 
 bool Ledger::clear() {
   if (!quiet()) return false;
   if (log_ != nullptr) base_ += log_->records();
-  remove();
   log_.reset();
-  appended_ = forgotten_ = 0;
+  remove();
+  appended_ = 0;
   promised_ = named_ = false;
   if (state_ == State::failing) state_ = State::given_up;
   return true;
@@ -128,9 +121,10 @@ void Ledger::give_up() {
   remove();
 }
 
-void Ledger::set_draining(bool draining) {
-  if (log_ != nullptr && log_->set_state(draining ? journal::State::draining : journal::State::open))
-    keep_sign();
+void Ledger::say(bool draining, bool helps) {
+  if (log_ == nullptr) return;
+  log_->set_agent(helps ? shared_.agent : 0);
+  if (log_->set_state(draining ? journal::State::draining : journal::State::open)) keep_sign();
 }
 
 void Ledger::show_life(bool progress) {
@@ -162,6 +156,11 @@ void Ledger::note_writers(journal::Writers may_write) {
   if (std::exchange(said_.writers, may_write) == may_write) return;
   log_->note(said_.writers, said_.left);
   keep_sign();
+}
+
+bool Ledger::lets_write() const {
+  if (log_ == nullptr || state_ != State::works || !log_->seen()) return true;
+  return said_.writers != journal::Writers::nobody && log_->seen()->writers == said_.writers;
 }
 
 void Ledger::complete(const io::Completion& completion) {

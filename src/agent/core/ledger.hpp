@@ -75,13 +75,16 @@ class Ledger {
   // True if an answer relies on records in the file, which still have to reach the target.
   bool counts() const { return log_ != nullptr && made_ == nullptr && promised_; }
 
-  // `draining`: no rank of this node has the target open any more.
-  void set_draining(bool draining);
+  // `draining`: no rank of this node has the target open any more. `helps`: the agent can still bring the
+  // records to the target.
+  void say(bool draining, bool helps);
   // Shows that the owner lives, and its progress to programs that wait for the end of the draining.
   void show_life(bool progress);
   // Recovery refuses a target that others have changed (recovery/state.hpp). So the log says who may write to
   // the target now: `nobody` as soon as the storage has told the state that the last write has left.
   void note_writers(journal::Writers may_write);
+  // True if the log says so. Before that, the agent must not write to the target.
+  bool lets_write() const;
   journal::Writers writers() const { return said_.writers; }
 
   // Of the last file. Code::timeout: the storage removes it now. Another error: the disk does not take it
@@ -141,7 +144,6 @@ class Ledger {
   std::uint64_t last_sign_ns_ = 0;  // the latest time of a sign of life
   std::uint64_t base_ = 0;          // records of earlier files
   std::uint64_t appended_ = 0;      // records of this file up to the last data record
-  std::uint64_t forgotten_ = 0;     // records of this file that recovery shall not use
   State state_ = State::works;
   bool promised_ = false;  // the answer to a close relies, or will rely, on the records in the file
   std::string problem_;

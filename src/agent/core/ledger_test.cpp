@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/ledger.hpp"
 
-#include <sys/resource.h>
-
 #include <csignal>
 #include <fstream>
+#include <optional>
 
 #include "agent/core/testing/ledgers.hpp"
+#include "base/testing/limit.hpp"
+#include "journal/folder.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 TEST_F(Ledgers, a_close_with_durability_node_is_answered_when_the_ledger_is_stable_and_the_rest_follows) {
   start();
   const FileSlot slot = rig->open(0, file, asked(Strategy::sort, Durability::node));
+  ASSERT_EQ(rig->open(1, file, asked(Strategy::sort, Durability::node)), slot);  // the lane waits for it
   rig->fill(0, slot, 5000, 100, 1);
   rig->fill(0, slot, 0, 200, 2);
   rig->fill(0, slot, 50, 10, 3);
@@ -28,6 +30,7 @@ TEST_F(Ledgers, a_close_with_durability_node_is_answered_when_the_ledger_is_stab
   const journal::Summary summary = journal::scan(source);
   EXPECT_EQ(summary.verdict, journal::Verdict::clean);
   EXPECT_EQ(summary.payload_bytes, 310U);
+  rig->core.close(1, slot, 1, {});
   settle();
   EXPECT_TRUE(rig->core.idle());
   EXPECT_TRUE(rig->same(0));
@@ -206,11 +209,13 @@ TEST_F(Ledgers, a_file_that_is_opened_again_while_it_drains_is_the_same) {
 TEST_F(Ledgers, a_target_that_fails_after_the_close_leaves_the_ledger_and_says_so) {
   start();
   const FileSlot slot = rig->open(0, file, asked(Strategy::sort, Durability::node));
+  ASSERT_EQ(rig->open(1, file, asked(Strategy::sort, Durability::node)), slot);  // the lane waits for it
   rig->fill(0, slot, 0, 3000, 1);
   create();
   rig->core.close(0, slot, 1, {});
-  rig->storage.set_faults({{.op = io::Op::write, .first = 2, .every = 1, .error = EIO}});
   ASSERT_TRUE(rig->await(0, 1, 1));
+  rig->storage.set_faults({{.op = io::Op::write, .first = 1, .every = 1, .error = EIO}});
+  rig->core.close(1, slot, 1, {});
   settle();
   EXPECT_TRUE(rig->core.idle()) << "it leaves all the same";
   EXPECT_EQ(names(), 1U);
@@ -277,23 +282,18 @@ TEST_F(Ledgers, one_that_cannot_be_removed_says_that_it_is_done) {
     const std::string path = io::list_owned(folder(), journal::suffix)->at(0);
     std::filesystem::rename(path, path + "-aside");
     std::filesystem::create_directory(path);
-    rlimit before{};
-    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-    const rlimit little{1, before.rlim_max};
-    if (!takes_words) {  // the real file gets what the memory of the rig has
-      const std::vector<char> start_of_log(sizeof(journal::Start));
-      std::ofstream(path + "-aside").write(start_of_log.data(), sizeof(journal::Start));
-      ASSERT_NE(::signal(SIGXFSZ, SIG_IGN), SIG_ERR);
-      ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &little), 0);
-    }
     rig->core.close(0, slot, 1, {});
     ASSERT_TRUE(rig->await(0, 1));
-    settle();
-    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-    journal::Start start{};
-    std::memcpy(&start, rig->storage.contents(1).data(), sizeof start);
-    EXPECT_TRUE(journal::sound(start));
-    EXPECT_EQ(start.sector.state, journal::State::done);
+    // The real file gets what the memory of the rig has.
+    const auto log = rig->storage.contents(1);
+    std::ofstream(path + "-aside").write(reinterpret_cast<const char*>(log.data()), sizeof(journal::Start));
+    {
+      ASSERT_NE(::signal(SIGXFSZ, SIG_IGN), SIG_ERR);
+      std::optional<Limit> no_word;
+      if (!takes_words) no_word.emplace(RLIMIT_FSIZE, 1);
+      settle();
+    }
+    EXPECT_EQ(journal::look_at(path + "-aside")->start.sector.state == journal::State::done, takes_words);
     const auto messages = std::exchange(rig->messages, {});
     ASSERT_EQ(messages.size(), takes_words ? 0U : 1U);
     EXPECT_TRUE(takes_words || messages[0].starts_with(path + ": ")) << messages[0];

@@ -265,7 +265,8 @@ journal::Writers OpenFile::writers() const {
   // Ranks write past the pipeline, unless the strategy forbids it.
   const bool past = asked.strategy != Strategy::journal;
   const bool some = std::ranges::any_of(lanes, [past](const auto& lane) {
-    return !lane->pipeline->outlet().idle() || (past && lane->requests.members().used_by_ranks());
+    return !lane->pipeline->outlet().idle() || !lane->pipeline->departures().empty() ||
+           (past && lane->requests.members().used_by_ranks());
   });
   return some ? journal::Writers::owner : journal::Writers::nobody;
 }
@@ -291,8 +292,9 @@ bool OpenFile::advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies)
   if (secured() || rescued()) moved = !ledger->empty() && ledger->clear();
   // Also if only the ledger's own writes are in flight: an open of the file waits for them.
   if (!ledger->empty()) {
-    ledger->set_draining(std::ranges::none_of(
-        lanes, [](const auto& lane) { return lane->requests.members().used_by_ranks(); }));
+    const bool used =
+        std::ranges::any_of(lanes, [](const auto& lane) { return lane->requests.members().used_by_ranks(); });
+    ledger->say(!used, error().ok());
     show_progress(now_ns);
   }
   moved |= std::erase_if(owed_, [&](const Owed& owed) {

@@ -124,7 +124,7 @@ struct OpenFile {
   }
   // Appends the answers that are due. True if anything moved.
   bool advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies);
-  // Notes in the ledger who may write to the target. Call it before the storage starts new requests.
+  // Notes in the ledger who may write to the target. Called in every round.
   void note_writers() {
     if (ledger && !ledger->empty()) ledger->note_writers(writers());
   }

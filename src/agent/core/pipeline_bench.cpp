@@ -40,7 +40,6 @@ class NullStorage final : public io::Storage {
   Result<io::Handle> adopt(Fd, bool) override { return io::Handle{next_++}; }
   void release(io::Handle) override {}
   Result<std::uint64_t> size(io::Handle) override { return Code::unsupported; }
-  Status put(io::Handle, std::uint64_t, std::span<const std::byte>) override { return {}; }
   Result<FileIdentity> identify(const Fd&, bool) override { return FileIdentity(); }
   Result<FileState> state_of(const Fd&) override { return FileState(); }
   void submit(io::Request request) override {

@@ -121,7 +121,7 @@ bool FilePipeline::evict() {
   return true;
 }
 
-bool FilePipeline::pump() {
+bool FilePipeline::pump(bool may_write) {
   bool moved = sweep_.advance();
   moved |= recall();
   moved |= depart_arrivals();
@@ -135,6 +135,7 @@ bool FilePipeline::pump() {
     while (sort_.blocks() > shared_.budget.passed_on_above() && evict()) {
     }
   }
+  if (!may_write) return moved;
   moved |= departures_.hand_over(doomed_);
   sweep_.say_mark();
   departures_.flush();

@@ -81,9 +81,9 @@ class FilePipeline {
   // Makes one chunk depart to free memory. False if there is none.
   bool evict();
   // Goes on with the sweep and with chunks that come back from the journal. Makes complete chunks (auto) and
-  // arrivals (immediate) depart. Hands departures to the outlet as far as its window allows. True if anything
-  // moved.
-  bool pump();
+  // arrivals (immediate) depart. Hands departures to the outlet as far as its window allows, if it
+  // `may_write`. True if anything moved.
+  bool pump(bool may_write = true);
   // A completion of the storage; ignored if it is for another pipeline.
   void complete(const io::Completion& completion);
   // Takes finished work from the outlet, after complete(). True if there was any. `elapsed_ns`: the time

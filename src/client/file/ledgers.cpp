@@ -20,7 +20,8 @@ namespace {
 
 // The state of one target's ledgers.
 struct Found {
-  bool foreign = false;     // a process has a ledger that this open cannot ask for
+  bool living = false;      // processes have ledgers with bytes that a recovery would bring back
+  bool foreign = false;     // ... and this open cannot ask for one of them
   bool draining = false;    // an agent or a recovery writes a ledger's records to the target
   bool recovering = false;  // a recovery works in the folder, and will come to the dead ledgers
   std::size_t dead = 0;     // ledgers without an owner
@@ -72,6 +73,7 @@ class Ledgers {
   const bool writes_;
   std::size_t left_ = 0;  // ledgers that recovery could not bring to the target
   bool foreign_ = false;  // a process has a ledger that may bring older bytes back
+  bool stuck_ = false;    // the disk of the journals does not take a ledger back
   bool told_ = false;     // a line has said that somebody writes older bytes to the file
   std::string unmarked_;  // the ledger that pass_over() could not mark
 };
@@ -83,7 +85,7 @@ Result<Found> Ledgers::look() {
   for (const journal::Named& log : *logs) {
     const journal::StateSector& now = log.start.sector;
     if (is_left(now) && !log.living) ++found.dead;
-    if (is_left(now) && log.living) found.foreign |= !is_known(log);
+    if (is_left(now) && log.living) found.living = true, found.foreign |= !is_known(log);
     if (log.living && now.state == journal::State::draining) {
       found.draining = true;
       found.progress += now.progress;
@@ -130,10 +132,11 @@ Status Ledgers::wait() {
       continue;
     }
     foreign_ = found.foreign;
+    stuck_ = found.living && is_stuck();
     if (!found.recovering) left_ = found.dead;
     if (!found.draining && !(foreign_ && writes_)) return {};
     // The agent has written all bytes of the file, but the ledger cannot go.
-    if (!found.recovering && is_stuck()) return {};
+    if (!found.recovering && stuck_) return {};
     const std::uint64_t now_ns = process_.now_ns();
     if (found.progress != progress) since_ns = now_ns;
     progress = found.progress;
@@ -209,13 +212,12 @@ bool Ledgers::settle() {
     if (!waited.ok() && waited.code() != Code::timeout)
       return refuse("cannot look for journals in " + directory_ + ": " + waited.describe() +
                     ". The file is not opened, because bytes of an earlier program may be in a journal");
-    const bool stuck = is_stuck();
     if (writes_ && foreign_ && told_) return false;
-    if (writes_ && (foreign_ || stuck))
+    if (writes_ && (foreign_ || stuck_))
       return refuse("another agent has a journal of this file in " + directory_ +
-                    (stuck ? ", and cannot remove it, because the disk of the journals takes no write. "
-                             "The file has all bytes of the journal"
-                           : ", and cannot be asked to give it up") +
+                    (stuck_ ? ", and cannot remove it, because the disk of the journals takes no write. "
+                              "The file has all bytes of the journal"
+                            : ", and cannot be asked to give it up") +
                     ". The file is not opened for writing, because a recovery could later write older bytes "
                     "over newer ones. Repair the disk of the journals, or wait for the end of the other job");
     if (!writes_ || (waited.ok() && left_ == 0)) break;

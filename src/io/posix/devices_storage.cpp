@@ -73,10 +73,6 @@ Result<std::uint64_t> DevicesStorage::size(Handle file) {
   return files_.at(file).storage->size(files_[file].handle);
 }
 
-Status DevicesStorage::put(Handle file, std::uint64_t offset, std::span<const std::byte> data) {
-  return files_.at(file).storage->put(files_[file].handle, offset, data);
-}
-
 // A request with an unknown handle goes to a storage too, which fails it.
 void DevicesStorage::submit(Request request) {
   if (request.op == Op::call) return storage_of(calls).submit(std::move(request));

@@ -28,7 +28,6 @@ class DevicesStorage final : public Storage {
   Result<Handle> adopt(Fd file, bool direct) override;
   void release(Handle file) override;
   Result<std::uint64_t> size(Handle file) override;
-  Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) override;
   Result<FileIdentity> identify(const Fd& file, bool for_good) override {
     return devices_.front().storage->identify(file, for_good);
   }

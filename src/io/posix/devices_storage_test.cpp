@@ -20,7 +20,6 @@ class Hanging final : public Storage {
   Result<Handle> adopt(Fd, bool) override { return adopted++; }
   void release(Handle) override { --adopted; }
   Result<std::uint64_t> size(Handle) override { return std::uint64_t{0}; }
-  Status put(Handle, std::uint64_t, std::span<const std::byte>) override { return {}; }
   Result<FileIdentity> identify(const Fd&, bool) override { return FileIdentity{}; }
   Result<FileState> state_of(const Fd&) override { return FileState{}; }
   void submit(Request request) override { requests.push_back(std::move(request)); }

@@ -109,10 +109,6 @@ Result<std::uint64_t> ThreadsStorage::size(Handle file) {
   return std::uint64_t{about.stx_size};
 }
 
-Status ThreadsStorage::put(Handle file, std::uint64_t offset, std::span<const std::byte> data) {
-  return write_at(files_.at(file).file->given(), offset, data);
-}
-
 // close(2) of a file of this machine tells nothing, so its answer needs no worker.
 void ThreadsStorage::submit(Request request) {
   const bool known = request.file < files_.size() && files_[request.file].file;

@@ -39,9 +39,6 @@ class UringStorage final : public Storage {
   Result<Handle> adopt(Fd file, bool direct) override { return threads_->adopt(std::move(file), direct); }
   void release(Handle file) override { threads_->release(file); }
   Result<std::uint64_t> size(Handle file) override { return threads_->size(file); }
-  Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) override {
-    return threads_->put(file, offset, data);
-  }
   Result<FileIdentity> identify(const Fd& file, bool for_good) override {
     return threads_->identify(file, for_good);
   }

@@ -163,18 +163,6 @@ Result<std::uint64_t> MemoryStorage::size(Handle file) {
   return std::uint64_t{images_[adopted_[file]->file]->contents.size()};
 }
 
-Status MemoryStorage::put(Handle file, std::uint64_t offset, std::span<const std::byte> data) {
-  if (file >= adopted_.size() || !adopted_[file]) return Status::from_errno(EBADF);
-  Image& image = *images_[adopted_[file]->file];
-  const std::uint64_t end = offset + data.size();
-  const std::uint64_t more = end > image.contents.size() ? end - image.contents.size() : 0;
-  if (more > 0 && used_bytes() + more > options_.capacity_bytes) return Status::from_errno(ENOSPC);
-  if (more > 0) image.contents.resize(end);
-  std::copy(data.begin(), data.end(), image.contents.begin() + static_cast<std::ptrdiff_t>(offset));
-  image.dirty.push_back({offset, end});
-  return {};
-}
-
 Result<FileState> MemoryStorage::state_of(const Fd& file) {
   struct stat about = {};
   if (fstat(file.get(), &about) != 0) return Status::from_errno(errno);

@@ -111,19 +111,6 @@ class VirtualDisk::End final : public Storage {
   Result<std::uint64_t> size(Handle file) override {
     return std::uint64_t{disk_.images_[adopted_[file].file]->contents.size()};
   }
-  // Takes no time of the caller, but time of the disk.
-  Status put(Handle file, std::uint64_t offset, std::span<const std::byte> data) override {
-    if (dead_) return Status::from_errno(EIO);
-    Active active;
-    active.node = node_;
-    active.file = adopted_[file].file;
-    active.bytes = active.held = data.size();
-    active.request.offset = offset;
-    active.request.data = {{const_cast<std::byte*>(data.data()), data.size()}};
-    active.digest = io::digest(active.request.data);
-    disk_.write(*this, active);
-    return Status::from_errno(active.error);
-  }
   Result<FileIdentity> identify(const Fd& file, bool) override { return disk_.identify(file); }
   // The agent's page names files by the device that ranks see now.
   Result<FileIdentity> recognise(const Fd& file) override {

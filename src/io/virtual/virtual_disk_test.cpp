@@ -48,22 +48,6 @@ struct World {
   }
 };
 
-TEST(VirtualDisk, WhatIsPutIsInTheCacheAtOnceAndOnTheDiskLater) {
-  World world;
-  const std::span<const std::byte> bytes(world.data.data(), 100);
-  const std::uint64_t begin_ns = world.timeline.now_ns();
-  ASSERT_TRUE(world.storage().put(world.file, 0, bytes).ok());
-  EXPECT_EQ(world.timeline.now_ns(), begin_ns);
-  EXPECT_EQ(world.disk.contents(0).size(), 100u);
-  EXPECT_EQ(world.disk.stable(0).size(), 0u);
-  EXPECT_TRUE(world.run(Op::datasync).first.status.ok());
-  EXPECT_EQ(world.disk.stable(0).size(), 100u);
-  world.disk.set_capacity(100);
-  EXPECT_EQ(world.storage().put(world.file, 100, bytes).code(), Code::no_space);
-  world.disk.crash(0, false);
-  EXPECT_FALSE(world.storage().put(world.file, 0, bytes).ok()) << "its process is dead";
-}
-
 TEST(VirtualDisk, WhatAnotherMachineHasWrittenIsReadAndOutlivesACrash) {
   World world;
   world.disk.put(world.fd, std::vector<std::byte>(700, std::byte{8}));

@@ -12,9 +12,6 @@ class NoStorage final : public millrace::io::Storage {
   }
   void release(millrace::io::Handle) override {}
   millrace::Result<std::uint64_t> size(millrace::io::Handle) override { return millrace::Code::unsupported; }
-  millrace::Status put(millrace::io::Handle, std::uint64_t, std::span<const std::byte>) override {
-    return millrace::Code::unsupported;
-  }
   millrace::Result<millrace::FileIdentity> identify(const millrace::Fd&, bool) override {
     return millrace::Code::unsupported;
   }
