@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "leftovers.hpp"
+#include "outlived.hpp"
 #include "transport/socket.hpp"
 
 namespace millrace::sim {
@@ -103,6 +104,14 @@ bool RankProcess::find_agent(bool may_start) {
 // --- The system ---
 
 // A rank that has died must find no journal, because it must not mark one.
+// A rank that has no session with its node's agent sees it among the others.
+Result<client::OtherAgents::List> RankProcess::other_agents() {
+  if (!agent_.alive() || seat_.gone()) return client::OtherAgents::List();
+  if (session_ != nullptr && session_->view().page().shown.number == agent_.shown().shown.number)
+    return client::OtherAgents::List();
+  return client::OtherAgents::List{std::make_shared<Outlived>(agent_, seat_, settings_.timeout_ms)};
+}
+
 Result<std::size_t> RankProcess::read_start(const Fd& journal, std::span<std::byte> into) {
   return seat_.gone() ? 0 : sim::read_start(world_.disk, journal, into);
 }

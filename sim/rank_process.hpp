@@ -63,6 +63,7 @@ class RankProcess final : public client::Process {
   client::Session* session(bool may_start, client::Reason& why) override;
   bool agent_has_gone() override { return session_ != nullptr && session_->gone(); }
   client::Session* successor(client::Reason& why) override;
+  Result<client::OtherAgents::List> other_agents() override;
   void add(client::Leaver*) override {}  // every program closes its files
   void remove(client::Leaver*) override {}
   std::uint64_t now_ns() const override { return seat_.now_ns(); }

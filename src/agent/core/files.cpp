@@ -35,7 +35,6 @@ FileSlot Files::find(const FileIdentity& identity, const transport::Register& re
     }
     file->replaced = file->left_by(registration.group);
     if (!file->replaced) break;
-    if (file->ledger) file->ledger->give_up();
   }
   return slot;
 }

@@ -152,7 +152,7 @@ bool OpenFile::over() const {
 }
 
 bool OpenFile::left_by(std::uint64_t group) const {
-  if (dirty() || (ledger && ledger->counts())) return false;
+  if (dirty()) return false;
   return std::ranges::none_of(lanes, [group](const auto& lane) {
     return lane->requests.members().used_by_ranks() || lane->requests.members().knows(group);
   });
@@ -294,7 +294,7 @@ bool OpenFile::advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies)
   if (!ledger->empty()) {
     const bool used =
         std::ranges::any_of(lanes, [](const auto& lane) { return lane->requests.members().used_by_ranks(); });
-    ledger->say(!used, error().ok());
+    ledger->say(!used, used || error().ok());
     show_progress(now_ns);
   }
   moved |= std::erase_if(owed_, [&](const Owed& owed) {

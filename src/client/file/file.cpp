@@ -10,6 +10,7 @@
 
 #include "client/file/opened_file.hpp"
 #include "client/file/report.hpp"
+#include "client/session/ask_files.hpp"
 #include "client/session/trace.hpp"
 #include "journal/folder.hpp"
 #include "report/line_file.hpp"
@@ -204,8 +205,11 @@ Status OpenedFile::settle_ledger() {
     const Status dead = settle_dead_ledgers();
     return dead.ok() ? without_agent() : dead;
   }
-  if (!session->view().keeps(slot_)) return session->sticky(slot_);
-  return ask(*session, Kind::sync, everything);
+  Status status =
+      session->view().keeps(slot_) ? ask(*session, Kind::sync, everything) : session->sticky(slot_);
+  // Ranks that have closed the file may have left a ledger in another slot.
+  if (status.ok()) status = settle_all_ledgers_of(*session, {.number = target_.number()}, tally_, slot_);
+  return status;
 }
 
 // The write has to wait only for pending bytes that it overlaps.

@@ -42,10 +42,11 @@ Status flush_all_of(Session& session, const transport::FileNumbers& numbers, Tal
                    [&](std::uint32_t file) { return numbers.are_of(view.state(file)); });
 }
 
-Status settle_all_ledgers_of(Session& session, const transport::FileNumbers& numbers, Tally& tally) {
+Status settle_all_ledgers_of(Session& session, const transport::FileNumbers& numbers, Tally& tally,
+                             std::uint32_t but) {
   const PageView& view = session.view();
   return ask_files(session, Kind::sync, everything, tally, [&](std::uint32_t file) {
-    return numbers.are_of(view.state(file)) && view.state(file).kept.load() != 0;
+    return file != but && numbers.are_of(view.state(file)) && view.state(file).kept.load() != 0;
   });
 }
 

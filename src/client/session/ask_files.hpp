@@ -19,8 +19,9 @@ Status flush_file(Session& session, std::uint64_t number, Extent extent, bool el
 Status flush_all_of(Session& session, const transport::FileNumbers& numbers, Tally& tally);
 // The same for every stand-in (OpenRequest::stand_in) on this node.
 Status flush_stand_ins(Session& session, Tally& tally);
-// Syncs the file if a ledger has records of it. The agent then gives up the ledger, unless ranks write on.
-Status settle_all_ledgers_of(Session& session, const transport::FileNumbers& numbers, Tally& tally);
+// Syncs the file in each slot whose ledger has records of it, `but` one. The ledger then forgets them.
+Status settle_all_ledgers_of(Session& session, const transport::FileNumbers& numbers, Tally& tally,
+                             std::uint32_t but = UINT32_MAX);
 // The same for the file of this number.
 Status settle_ledgers_of(Session& session, std::uint64_t number, Tally& tally);
 
