@@ -157,6 +157,21 @@ TEST(Journal, ACommitTellsWhatWasSafeBeforeItWasWritten) {
   EXPECT_FALSE(somebody_counts_on("later")) << "the commit behind it is of what was safe before";
 }
 
+TEST(Journal, ABeginThatNoWriterLeavesIsCorrupt) {
+  const std::vector<std::byte> bytes = small_journal().bytes();
+  for (const Place& begin :
+       {Place{8, 0, 0}, Place{sizeof(Start) + 4, 0, 0}, Place{0, 1, 0}, Place{UINT64_MAX - 7, 0, 0},
+        Place{sizeof(Start) + 64, 2, 8}, Place{sizeof(Start) + 64, 1, 65}}) {
+    Start start{};
+    std::memcpy(&start, bytes.data(), sizeof start);
+    start.sector.begin = begin;
+    start.sector = sealed(start.sector, start.header.checksum);
+    std::vector<std::byte> wrong = bytes;
+    std::memcpy(wrong.data(), &start, sizeof start);
+    EXPECT_EQ(read_all(wrong).verdict, Verdict::corrupt) << begin.position;
+  }
+}
+
 TEST(Journal, AnUnknownKindIsCorrupt) {
   TestJournal journal = small_journal();
   std::vector<std::byte> bytes = journal.bytes();

@@ -21,7 +21,7 @@ constexpr std::uint32_t state_token = 2;
 }  // namespace
 
 Log::Log(io::Storage& storage, std::uint32_t& next_owner, const Identity& identity)
-    : storage_(storage), owner_(next_owner++), start_(start_of(identity)) {}
+    : storage_(storage), owner_(next_owner++), start_(identity) {}
 
 Status Log::open(Fd file) {
   const Result<io::Handle> handle = storage_.adopt(std::move(file), false);
@@ -40,7 +40,7 @@ bool Log::ready() const { return !status_.ok() || batch_.size() + room_needed <=
 void Log::append(std::uint64_t offset, std::span<const std::byte> data, std::uint64_t stamp) {
   assert(ready() && !data.empty() && data.size() <= payload_max && offset <= UINT64_MAX - data.size());
   if (!status_.ok()) return;
-  put_record(batch_, {Type::data, appended_.records++, stamp, offset, data}, start_.header.checksum);
+  put_record(batch_, {Type::data, appended_.records++, stamp, offset, data}, start_.now().header.checksum);
   appended_.payload_bytes += data.size();
   if (batch_.size() + room_needed > batch_bytes) start();
 }
@@ -58,55 +58,47 @@ void Log::sync() {
 }
 
 bool Log::set_state(State state) {
-  if (start_.sector.state == State::done || std::exchange(start_.sector.state, state) == state) return false;
-  change();
+  const State now = start_.now().sector.state;
+  if (now == State::done || now == state) return false;
+  start_.change().state = state;
+  put_state();
   return true;
 }
 
 void Log::show_life(bool progress) {
-  start_.sector.progress += progress ? 1 : 0;
-  change();
-}
-
-void Log::set_alive(std::uint64_t alive_ns) {
-  if (std::exchange(start_.sector.alive_ns, alive_ns) != alive_ns) change();
-}
-
-void Log::set_agent(std::uint64_t number) {
-  if (std::exchange(start_.sector.agent, number) != number) change();
-}
-
-void Log::forget(const Place& place) {
-  if (place.records <= start_.sector.begin.records) return;
-  start_.sector.begin = place;
-  change();
-}
-
-void Log::note(Writers writers, const FileState& target) {
-  start_.sector.writers = writers;
-  start_.sector.target = target;
-  change();
-}
-
-void Log::change() {
-  changed_ = true;
+  start_.change().progress += progress ? 1 : 0;
   put_state();
 }
 
-// The first time with the header: a state without a header would look like damage.
+void Log::set_alive(std::uint64_t alive_ns) {
+  if (start_.now().sector.alive_ns == alive_ns) return;
+  start_.change().alive_ns = alive_ns;
+  put_state();
+}
+
+void Log::set_agent(std::uint64_t number) {
+  if (start_.now().sector.agent == number) return;
+  start_.change().agent = number;
+  put_state();
+}
+
+void Log::forget(const Place& place) {
+  if (place.records <= start_.now().sector.begin.records) return;
+  start_.change().begin = place;
+  put_state();
+}
+
+void Log::note(Writers writers, const FileState& target) {
+  StateSector& state = start_.change();
+  state.writers = writers;
+  state.target = target;
+  put_state();
+}
+
 void Log::put_state() {
-  if (!changed_ || stating_ || !file_ || !status_.ok()) return;
-  changed_ = false;
-  stating_ = true;
-  stated_ = start_;
-  stated_.sector = sealed(start_.sector, start_.header.checksum);
-  const std::uint64_t from = seen_ ? sizeof(FileHeader) : 0;
   io::Request request;
-  request.op = io::Op::write;
-  request.offset = from;
-  request.data = {{reinterpret_cast<std::byte*>(&stated_) + from, sizeof stated_ - from}};
   request.token = state_token;
-  submit(std::move(request));
+  if (file_ && status_.ok() && start_.next(request)) submit(std::move(request));
 }
 
 void Log::read(const Segment& segment) {
@@ -130,15 +122,15 @@ void Log::submit(io::Request request) {
 
 // Starts the next write or datasync of records, if none is in flight. A datasync covers all states before it.
 void Log::start() {
-  if (!status_.ok() || !seen_ || !flying_.empty() || syncing_) return;
+  if (!status_.ok() || !start_.seen() || !flying_.empty() || syncing_) return;
   const bool full = batch_.size() + room_needed > batch_bytes;
   io::Request request;
   request.token = write_token;
   if (to_sync_ && written_.records >= to_sync_->records) {
-    if (changed_ || stating_) return;
+    if (start_.behind()) return;
     to_sync_.reset();
     syncing_ = written_;
-    forgetting_ = start_.sector.begin.records;
+    forgetting_ = start_.now().sector.begin.records;
     request.op = io::Op::datasync;
     submit(std::move(request));
   } else if (full || wanted_) {
@@ -163,9 +155,8 @@ void Log::complete(const io::Completion& completion) {
   }
   assert(in_flight());
   if (static_cast<std::uint32_t>(completion.token) == state_token) {
-    stating_ = false;
+    start_.end(completion.status.ok());
     if (!completion.status.ok()) return fail(completion.status);
-    seen_ = stated_.sector;
     put_state();
     return start();
   }
@@ -174,7 +165,7 @@ void Log::complete(const io::Completion& completion) {
     // The commit record does not depend on ready(): a batch may be larger than batch_bytes.
     if (syncing_->payload_bytes > stable_.payload_bytes) {
       put_record(batch_, {Type::commit, appended_.records++, 0, syncing_->payload_bytes, {}},
-                 start_.header.checksum);
+                 start_.now().header.checksum);
       wanted_ = true;
     }
     stable_ = *syncing_;
@@ -190,10 +181,11 @@ void Log::complete(const io::Completion& completion) {
 void Log::fail(Status status) {
   if (status_.ok()) status_ = status;
   batch_.clear();
-  wanted_ = changed_ = false;
+  wanted_ = false;
+  start_.give_up();
   to_sync_.reset();
 }
 
-bool Log::idle() const { return batch_.empty() && !in_flight() && !to_sync_ && (!changed_ || !file_); }
+bool Log::idle() const { return batch_.empty() && !in_flight() && !to_sync_ && !(file_ && start_.behind()); }
 
 }  // namespace millrace::journal

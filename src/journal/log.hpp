@@ -14,6 +14,7 @@
 #include "base/result.hpp"
 #include "io/storage.hpp"
 #include "journal/format.hpp"
+#include "journal/log_start.hpp"
 
 namespace millrace::journal {
 
@@ -74,7 +75,7 @@ class Log {
   // Notes who may write to the target from now on, and the state that the target has now.
   void note(Writers writers, const FileState& target);
   // The state that other processes see; none: the file does not even have its header.
-  const std::optional<StateSector>& seen() const { return seen_; }
+  const std::optional<StateSector>& seen() const { return start_.seen(); }
 
   // An empty segment at the place of the next record.
   Segment end() const { return {file_bytes(), records(), 0}; }
@@ -97,7 +98,7 @@ class Log {
   // True if no record waits to be written, and no write or datasync is due or in flight.
   bool idle() const;
   // True if a write or datasync is with Storage.
-  bool in_flight() const { return !flying_.empty() || syncing_ || stating_; }
+  bool in_flight() const { return !flying_.empty() || syncing_ || start_.under_way(); }
   // The numbers of records in the file, on its disk, and appended. Commit records count too.
   std::uint64_t written() const { return written_.records; }
   std::uint64_t stable() const { return stable_.records; }
@@ -118,7 +119,6 @@ class Log {
   };
 
   void start();
-  void change();
   void put_state();
   void submit(io::Request request);
   void fail(Status status);
@@ -126,11 +126,7 @@ class Log {
   io::Storage& storage_;
   std::optional<io::Handle> file_;
   std::uint32_t owner_;
-  Start start_;   // as it is to be in the file
-  Start stated_;  // in flight, if stating_
-  std::optional<StateSector> seen_;
-  bool changed_ = true;  // the file lacks the start, or its latest state
-  bool stating_ = false;
+  LogStart start_;
   std::vector<std::byte> batch_;   // being filled; belongs at position_
   std::vector<std::byte> flying_;  // in flight, if not empty
   std::uint64_t position_ = sizeof(Start);
@@ -152,7 +148,7 @@ Status Log::take(Take&& take) const {
   if (!read_.status.ok()) return read_.status;
   std::span<const std::byte> rest(read_.bytes);
   for (std::uint64_t sequence = read_.segment.sequence; !rest.empty(); ++sequence) {
-    const std::optional<Record> record = record_at(rest, start_.header.checksum, sequence);
+    const std::optional<Record> record = record_at(rest, start_.now().header.checksum, sequence);
     if (!record) return Code::corrupt;
     if (record->type == Type::data) take(record->offset, record->data);
     rest = rest.subspan(record_bytes(record->data.size()));

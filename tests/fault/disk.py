@@ -128,6 +128,25 @@ def turn_read_only(place: Path) -> None:
     trigger.write_text("a test")
 
 
+def lose_power(place: Path) -> None:
+    """Keeps what the disk has at this moment, without the caches."""
+    image = place.parent / "image"
+    done = _run("cp", "--sparse=never", image, image.with_name("lost"))
+    assert done.returncode == 0, done.stderr
+
+
+def mount_after_power_loss(place: Path) -> None:
+    """Nobody may hold the disk. It has what it had at lose_power()."""
+    image = place.parent / "image"
+    for command in (
+        ("umount", place),
+        ("mv", image.with_name("lost"), image),
+        ("mount", "-o", "loop", image, place),
+    ):
+        done = _run(*command)
+        assert done.returncode == 0, done.stderr
+
+
 def mount_again(place: Path) -> None:
     for command in (("umount", place), ("mount", "-o", "loop", place.parent / "image", place)):
         done = _run(*command)

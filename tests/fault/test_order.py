@@ -10,7 +10,16 @@ import time
 
 import pytest
 from conftest import BUILD, eventually
-from disk import freeze, mount_again, remount_read_only, small_disk, thaw, turn_read_only
+from disk import (
+    freeze,
+    lose_power,
+    mount_after_power_loss,
+    mount_again,
+    remount_read_only,
+    small_disk,
+    thaw,
+    turn_read_only,
+)
 from test_ledger import BOUND_S, LONG, kill, ledgers, millrace, recover
 from victim import pattern
 
@@ -283,3 +292,24 @@ def test_who_cannot_wait_for_a_recovery_opens_without_the_journal_for_good(crash
 def states(job):
     told = [millrace("journal", path).stdout for path in ledgers(job)]
     return [line.split()[1] for text in told for line in text.splitlines() if line.startswith("state ")]
+
+
+@pytest.mark.parametrize("settings", [{"durability": "node"}, {"strategy": "journal"}], ids=["node", "journal"])
+def test_a_loss_of_power_does_not_bring_back_what_was_older_than_a_sync(crashed, tmp_path, settings):
+    """The disk of the journals has older records by then, and lacks the newer ones."""
+    path = tmp_path / "data"
+    with small_disk(tmp_path) as disk:
+        words = ["pieces=65", "stop=64", "add=1", "again=1", "sync=1", "hold=sync"]
+        crashed.victim(path, *words, journal_directory=disk, **{"strategy": "sort", **settings})
+        ranks = crashed.at_stop()
+        assert eventually(lambda: kept(crashed, disk) >= 128 * PIECE, BOUND_S), crashed.err
+        subprocess.run(["sync", "-f", disk], check=True)  # as the kernel does it sooner or later
+        crashed.go()
+        assert eventually(lambda: crashed.out.count("at ") == 6, BOUND_S), crashed.out + crashed.err
+        assert crashed.errors() == {} and path.read_bytes() == pattern(0, 130 * PIECE)
+        lose_power(disk)
+        kill(crashed.agent(), *ranks.values())
+        crashed.wait(BOUND_S)
+        mount_after_power_loss(disk)
+        listed = millrace("recover", "--dir", disk)
+        assert path.read_bytes() == pattern(0, 130 * PIECE), listed

@@ -9,11 +9,11 @@
  * "closed RANK CLASS", "end". ADD is added to each byte. Then all of that for the file SECOND, 1 MiB and
  * without a stop, after the first one was deleted: "second error ...". With late, rank 1 begins to write so
  * much later; with opens_late, it opens the file so much later. With free, SECOND is opened when N
- * descriptors are free.
+ * descriptors are free. With again, all pieces are written once more, without ADD, before the sync.
  *
  * usage: victim FILE [piece=BYTES] [gap=BYTES] [pieces=N] [stop=I go=GO [term=1]]
  *                    [hold=write|sync|close held=HELD] [sync=1] [fatal=1] [late=MILLISECONDS]
- *                    [opens_late=MILLISECONDS] [add=ADD] [progress=PROGRESS pause=MICROSECONDS]
+ *                    [opens_late=MILLISECONDS] [add=ADD [again=1]] [progress=PROGRESS pause=MICROSECONDS]
  *                    [second=SECOND [free=N]]
  *        victim FILE read=BYTES    only reads, and says whether what it finds is right */
 #define _GNU_SOURCE
@@ -95,11 +95,10 @@ static uint64_t now_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static int write_pieces(MPI_File fh, long pieces, int argc, char** argv) {
+static int write_pieces(MPI_File fh, long pieces, int add, int argc, char** argv) {
   const long piece = atol(option(argc, argv, "piece", "1024"));
   const long step = piece + atol(option(argc, argv, "gap", "0"));
   const long stop = atol(option(argc, argv, "stop", "-1"));
-  const int add = atoi(option(argc, argv, "add", "0"));
   const unsigned pause = (unsigned)atol(option(argc, argv, "pause", "0"));
   uint64_t* times = map_progress(option(argc, argv, "progress", NULL), pieces);
   unsigned char* data = malloc((size_t)piece);
@@ -136,9 +135,10 @@ static void write_file(const char* path, int argc, char** argv) {
   if (tell("open", error) != MPI_SUCCESS) return;
   if (option(argc, argv, "fatal", NULL) != NULL) MPI_File_set_errhandler(fh, MPI_ERRORS_ARE_FATAL);
   if (rank == 1) usleep((unsigned)atol(option(argc, argv, "late", "0")) * 1000);
-  write_pieces(fh, pieces, argc, argv);
+  write_pieces(fh, pieces, atoi(option(argc, argv, "add", "0")), argc, argv);
   const char* hold = option(argc, argv, "hold", "");
   if (strcmp(hold, "write") == 0) wait_for(option(argc, argv, "held", "held"));
+  if (option(argc, argv, "again", NULL) != NULL) write_pieces(fh, pieces, 0, argc, argv);
   if (option(argc, argv, "sync", NULL) != NULL) tell("sync", MPI_File_sync(fh));
   if (strcmp(hold, "sync") == 0) wait_for(option(argc, argv, "held", "held"));
   error = tell("close", MPI_File_close(&fh));

@@ -50,7 +50,6 @@ SYSTEM_CALLS = {
 DROPPED_RESULTS = {
     "src/base/fd.hpp": "reset() and the destructor: a descriptor with writes that count is closed by close()",
     "src/journal/folder.cpp": "a mark on a log that nobody can recover",
-    "src/journal/log.cpp": "the state in a log is a hint",
     "src/agent/recovery/group.cpp": "a log without records; a sign of life of the recovery",
     "src/client/file/file.hpp": "withdraw(): no rank has written to the file",
     "src/client/file/opened_file.hpp": "the destructor: the front has closed the file",

@@ -12,6 +12,12 @@
 
 namespace millrace::agent {
 
+namespace {
+
+std::uint64_t token_of(std::uint32_t owner, std::uint32_t act) { return std::uint64_t{owner} << 32 | act; }
+
+}  // namespace
+
 Ledger::Ledger(Shared& shared, journal::Identity target, const Fd& file)
     : shared_(shared), target_(std::move(target)), own_number_(shared.next_owner++) {
   if (Result<Fd> own = io::duplicate(file)) watched_ = shared_.storage.adopt(*std::move(own), false);
@@ -24,17 +30,13 @@ Ledger::~Ledger() {
   if (!promised_) remove();
 }
 
-void Ledger::submit(Act act, io::Request request) {
-  request.token = std::uint64_t{own_number_} << 32 | static_cast<std::uint32_t>(act);
-  shared_.storage.submit(std::move(request));
-}
-
 void Ledger::call(Act act, std::function<Status()> what) {
   io::Request request;
   request.op = io::Op::call;
+  request.token = token_of(own_number_, static_cast<std::uint32_t>(act));
   request.act = std::move(what);
   ++calls_.pending;
-  submit(act, std::move(request));
+  shared_.storage.submit(std::move(request));
 }
 
 void Ledger::create() {
@@ -149,7 +151,8 @@ void Ledger::note_writers(journal::Writers may_write) {
     io::Request look;
     look.op = io::Op::look;
     look.file = *watched_;
-    submit(Act::look, std::move(look));
+    look.token = token_of(own_number_, static_cast<std::uint32_t>(Act::look));
+    shared_.storage.submit(std::move(look));
     return;
   }
   if (look_ == Look::asked) look_ = Look::outdated;  // something may have written since the look began

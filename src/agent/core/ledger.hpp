@@ -114,7 +114,6 @@ class Ledger {
  private:
   // The ledger's own requests; the log has others.
   enum class Act : std::uint32_t { look, create, secure_name };
-  void submit(Act act, io::Request request);
   void call(Act act, std::function<Status()> what);
   void complete(Act act, const io::Completion& completion);
   void create();

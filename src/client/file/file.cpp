@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "client/file/opened_file.hpp"
+#include "client/file/other_agents.hpp"
 #include "client/file/report.hpp"
 #include "client/session/ask_files.hpp"
 #include "client/session/trace.hpp"
@@ -265,6 +266,8 @@ Session* OpenedFile::session_of_group() {
 
 Status OpenedFile::sync() {
   process_.read_aheads().drop(target_.number());
+  const Status heard = sync_with_other_agents(process_, request_.path, target_.number(), request_.writable);
+  if (!heard.ok()) return heard;
   if (only_reads()) return {};
   if (!goes_to_disk()) stint_.spoil();
   process_.lessons().syncs.store(true, std::memory_order_relaxed);

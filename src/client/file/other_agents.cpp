@@ -192,4 +192,12 @@ bool settle_other_agents(Process& process, const OtherAgents::List& others, cons
   return settled;
 }
 
+Status sync_with_other_agents(Process& process, const std::string& path, std::uint64_t number, bool writes) {
+  if (!process.settings().enabled || process.is_child()) return {};
+  const Result<OtherAgents::List> others = process.other_agents();
+  if (!others) return others.status();
+  const bool settled = settle_other_agents(process, *others, path.c_str(), {.number = number}, writes);
+  return settled ? Status() : Status(Code::timeout);
+}
+
 }  // namespace millrace::client

@@ -203,6 +203,17 @@ TEST_F(OneWriter, AnAgentThatAnswersHasWrittenItsBytes) {
   EXPECT_TRUE(process.said.empty());
 }
 
+TEST_F(OneWriter, ASyncHearsOfBytesThatAnotherJobHasWrittenSinceTheOpen) {
+  other->answers = true;
+  EXPECT_TRUE(sync_with_other_agents(process, "/data", number, true).ok());
+  EXPECT_EQ(other->asked, 1);
+  EXPECT_TRUE(sync_with_other_agents(process, "/data", number + 1, true).ok());
+  EXPECT_EQ(other->asked, 1) << "it has another file";
+  other->answers = false;
+  other->refusal = Status::from_errno(EMFILE);
+  EXPECT_FALSE(sync_with_other_agents(process, "/data", number, true).ok());
+}
+
 TEST_F(OneWriter, AFileThatWasMountedAnewIsFound) {
   put_file(other->page(), number + 1);
   other->page().files[0].lasting.store(lasting);
