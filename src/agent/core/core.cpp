@@ -60,6 +60,7 @@ void Core::Impl::ask(SenderId sender, FileSlot slot, std::uint32_t request, Ask&
     ++asked;
   }
   const std::size_t guest = asked == 0 ? open->lanes.size() : 0;
+  open->past |= guest > 0 && how.forgets;
   for (; asked < guest; ++asked) ask_lane(*open->lanes[asked], asked == 0);
   // An agent upstream asks for some lanes only.
   how.forgets &= asked == open->lanes.size() && open->ledger && !open->ledger->empty();

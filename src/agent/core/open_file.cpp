@@ -262,11 +262,11 @@ bool OpenFile::passes_on() const {
 
 journal::Writers OpenFile::writers() const {
   if (passes_on()) return journal::Writers::nodes;
-  // Ranks write past the pipeline, unless the strategy forbids it.
-  const bool past = asked.strategy != Strategy::journal;
-  const bool some = std::ranges::any_of(lanes, [past](const auto& lane) {
+  // Ranks write past the pipeline, unless the strategy forbids it to those that have joined.
+  const bool may = past || asked.strategy != Strategy::journal;
+  const bool some = std::ranges::any_of(lanes, [may](const auto& lane) {
     return !lane->pipeline->outlet().idle() || !lane->pipeline->departures().empty() ||
-           (past && lane->requests.members().used_by_ranks());
+           (may && lane->requests.members().used_by_ranks());
   });
   return some ? journal::Writers::owner : journal::Writers::nobody;
 }

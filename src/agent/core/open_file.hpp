@@ -68,6 +68,7 @@ struct OpenFile {
   FileIdentity identity;     // without a mark
   bool reads_only = false;   // its descriptor may be open for reading only
   std::uint32_t ranks = 0;   // of all its opens on this node; a rank that only reads may not register
+  bool past = false;         // a guest has asked for a sync, so that it may write past the agent
   bool replaced = false;     // left_by(), and opened anew in another slot: its lanes have no share of memory
   std::string path;
   FileSettings asked;

@@ -324,8 +324,9 @@ TEST_F(Ledgers, OfAnAgentThatDiesWhileItIsAskedIsRecovered) {
 }
 
 TEST_F(Ledgers, OneWhoseRanksGoWhileItsAgentIsAskedIsWaitedFor) {
-  const io::Owned living = ledger();
+  const io::Owned living = ledger(*io::identify(target), 5);
   run_agent([&] { drain(living); });
+  process.agent->view().page().shown.number = 5;
   int waits = 0;
   process.while_waiting = [&] {
     if (++waits == 100) (void)io::remove_owned(living.path);

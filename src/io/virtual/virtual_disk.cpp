@@ -306,7 +306,10 @@ void VirtualDisk::write(const End& end, Active& active) {
   Image& image = *images_[active.file];
   const Request& request = active.request;
   if (digest(request.data) != active.digest) ++misuses_;
-  std::uint64_t most = active.error != 0 ? timeline_.below(active.bytes) : active.bytes;
+  std::uint64_t most = active.bytes;
+  // A write that fails has written some bytes. A sector is written as a whole.
+  const bool one_sector = active.bytes == sector && request.offset % sector == 0;
+  if (active.error != 0) most = one_sector ? 0 : timeline_.below(active.bytes);
   const std::uint64_t used = used_bytes();
   const std::uint64_t room = options_.capacity_bytes > used ? options_.capacity_bytes - used : 0;
   const std::uint64_t size = image.contents.size();

@@ -12,7 +12,6 @@
 namespace millrace::io {
 
 namespace {
-constexpr std::uint64_t sector = 512;
 constexpr std::uint64_t times_stay_ns = 5'000'000'000;  // in the cache
 }  // namespace
 

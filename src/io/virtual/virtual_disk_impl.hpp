@@ -85,6 +85,8 @@ struct VirtualDisk::Active {
   Extent extent() const { return {request.offset, request.offset + bytes}; }
 };
 
+inline constexpr std::uint64_t sector = 512;  // of the disk, bytes
+
 class VirtualDisk::End final : public Storage {
  public:
   struct Adopted {
