@@ -96,9 +96,10 @@ void Log::note(Writers writers, const FileState& target) {
 }
 
 void Log::put_state() {
+  if (!status_.ok()) return start_.give_up();
   io::Request request;
   request.token = state_token;
-  if (file_ && status_.ok() && start_.next(request)) submit(std::move(request));
+  if (file_ && start_.next(request)) submit(std::move(request));
 }
 
 void Log::read(const Segment& segment) {
@@ -120,14 +121,14 @@ void Log::submit(io::Request request) {
   storage_.submit(std::move(request));
 }
 
-// Starts the next write or datasync of records, if none is in flight. A datasync covers all states before it.
+// Starts the next write or datasync of records, if none is in flight. A datasync covers the latest begin.
 void Log::start() {
   if (!status_.ok() || !start_.seen() || !flying_.empty() || syncing_) return;
   const bool full = batch_.size() + room_needed > batch_bytes;
   io::Request request;
   request.token = write_token;
   if (to_sync_ && written_.records >= to_sync_->records) {
-    if (start_.behind()) return;
+    if (start_.seen()->begin.records != start_.now().sector.begin.records) return;
     to_sync_.reset();
     syncing_ = written_;
     forgetting_ = start_.now().sector.begin.records;

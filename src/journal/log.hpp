@@ -74,8 +74,8 @@ class Log {
   std::uint64_t forgotten() const { return forgotten_; }
   // Notes who may write to the target from now on, and the state that the target has now.
   void note(Writers writers, const FileState& target);
-  // The state that other processes see; none: the file does not even have its header.
-  const std::optional<StateSector>& seen() const { return start_.seen(); }
+  // See LogStart.
+  bool says(Writers writers) const { return start_.says(writers); }
 
   // An empty segment at the place of the next record.
   Segment end() const { return {file_bytes(), records(), 0}; }

@@ -23,6 +23,11 @@ class LogStart {
   StateSector& change() { return changed_ = true, now_.sector; }
   // The state that the file has; none: it does not even have its header.
   const std::optional<StateSector>& seen() const { return seen_; }
+  // True if the file, if it has a state, says so, and no write that is due or under way says anything else.
+  bool says(Writers writers) const {
+    return now_.sector.writers == writers && (!under_way_ || written_.sector.writers == writers) &&
+           (!seen_ || seen_->writers == writers);
+  }
   // True if the file lacks the latest state.
   bool behind() const { return changed_ || under_way_; }
   bool under_way() const { return under_way_; }

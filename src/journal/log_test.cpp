@@ -28,8 +28,8 @@ TEST(Log, ItsStateIsSeenWhenItIsWrittenBesideTheRecords) {
   journal.writer->flush();
   journal.writer->set_state(State::draining);
   journal.writer->set_agent(7);  // while the first state is in flight
-  EXPECT_EQ(journal.writer->seen()->state, State::open);
-  while (journal.writer->seen()->agent == 0) journal.round();
+  EXPECT_EQ(state().state, State::open);
+  while (state().agent == 0) journal.round();
   EXPECT_EQ(state().state, State::draining);
   EXPECT_EQ(state().progress, progress);
   journal.writer->show_life(true);

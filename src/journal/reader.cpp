@@ -67,6 +67,7 @@ Verdict JournalReader::open() {
   if (bytes->size() < sizeof header || std::memcmp(bytes->data(), magic, sizeof magic) != 0)
     return verdict_ = Verdict::not_a_journal;
   std::memcpy(&start_, bytes->data(), bytes->size());
+  if (bytes->size() < sizeof start_) start_.sector = {};  // a part of it
   // Checks the checksum before the version: a damaged version field is not another version.
   if (header.checksum != header_checksum(header)) return verdict_ = Verdict::corrupt;
   if (header.version != version) return verdict_ = Verdict::unsupported;

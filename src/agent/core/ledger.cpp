@@ -162,8 +162,8 @@ void Ledger::note_writers(journal::Writers may_write) {
 }
 
 bool Ledger::lets_write() const {
-  if (log_ == nullptr || state_ != State::works || !log_->seen()) return true;
-  return said_.writers != journal::Writers::nobody && log_->seen()->writers == said_.writers;
+  if (log_ == nullptr || state_ != State::works) return true;
+  return said_.writers != journal::Writers::nobody && log_->says(said_.writers);
 }
 
 void Ledger::complete(const io::Completion& completion) {

@@ -193,7 +193,7 @@ void OpenFile::join(Shared& shared, const Fd& target, const transport::Register&
     if (settings.durability > lane->pipeline->settings().durability)
       lane->pipeline->strengthen(settings.durability);
   }
-  some_want_disk_ |= settings.durability == Durability::disk;
+  wants_.disk |= settings.durability == Durability::disk;
   if (!keeps_ledger(settings) || ledger) return;
   const FileIdentity& told = registration.identity;
   const bool sound = told.device == identity.device && told.inode == identity.inode;
@@ -213,7 +213,7 @@ bool OpenFile::secured() const {
 }
 
 bool OpenFile::answers_from_ledger() const {
-  return ledger && !some_want_disk_ && ledger->state() == Ledger::State::works &&
+  return ledger && !wants_.disk && ledger->state() == Ledger::State::works &&
          lanes.front()->pipeline->settings().durability == Durability::node;
 }
 
@@ -275,7 +275,7 @@ journal::Writers OpenFile::writers() const {
 // upstream do not count: they are not in the ledger, and may not settle while ranks of this node wait for
 // room.
 bool OpenFile::rescued() const {
-  return rescuing_ && error().ok() &&
+  return wants_.rescue && error().ok() &&
          std::ranges::none_of(lanes, [](const auto& lane) { return lane->requests.settles_all(); });
 }
 
@@ -283,7 +283,7 @@ bool OpenFile::advance_ledger(std::uint64_t now_ns, std::vector<Reply>& replies)
   if (!ledger) return false;
   bool moved = false;
   if (ledger->state() == Ledger::State::failing) {
-    if (!std::exchange(rescuing_, true)) {
+    if (!std::exchange(wants_.rescue, true)) {
       for (const auto& lane : lanes) lane->requests.settle_all();
     }
     if (!error().ok()) ledger->give_up();

@@ -167,8 +167,10 @@ struct OpenFile {
   void show_progress(std::uint64_t now_ns);
 
   std::vector<Owed> owed_;
-  bool some_want_disk_ = false;  // an open has durability disk: all closes wait for the target's disk
-  bool rescuing_ = false;        // all lanes settle, because the ledger fails
+  struct {
+    bool disk = false;    // an open has durability disk: all closes wait for the target's disk
+    bool rescue = false;  // all lanes settle, because the ledger fails
+  } wants_;
   struct {
     std::uint64_t at_ns = 0;
     std::uint64_t bytes = 0;

@@ -11,6 +11,7 @@
 #include "base/local.hpp"
 #include "client/file/guest.hpp"
 #include "client/file/process.hpp"
+#include "client/session/ask_files.hpp"
 #include "journal/folder.hpp"
 #include "transport/layout.hpp"
 
@@ -39,9 +40,13 @@ constexpr int most_marks = 100;
 
 // Asks this node's agent for its bytes of the file. An error stays with the open that wrote. Errors of bytes
 // that ranks have left are reported here, because no later call reports them.
-void flush_open(Process& process, const char* path, const transport::FileNumbers& file) {
+// If the open `writes`, the ledgers of earlier closes forget these bytes.
+void flush_open(Process& process, const char* path, const transport::FileNumbers& file, bool writes) {
   Guest guest(process);
   guest.before_opening(file);
+  Tally tally;
+  if (Session* const session = process.joined(); session != nullptr && writes)
+    (void)settle_all_ledgers_of(*session, file, tally);  // an error is that of the earlier close
   if (!guest.first_error().ok()) process.say(std::string(path) + ": " + guest.first_error().describe());
 }
 
@@ -264,7 +269,7 @@ bool settle_ledgers(const char* path, bool writes, Process& process) {
   // Flush also the bytes that earlier ranks have left: otherwise this open would get their errors. The flush
   // comes first, because the ledgers do not change any more after the agent has answered or has gone.
   const transport::FileNumbers numbers = known ? transport::numbers_of(target) : transport::FileNumbers();
-  flush_open(process, path, numbers);
+  flush_open(process, path, numbers, writes);
   others = process.other_agents();  // this process may have met its own agent only now
   if (!others) return false;
   if (!known) return true;  // the file may be on another node

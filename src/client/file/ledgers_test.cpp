@@ -375,7 +375,6 @@ TEST_F(Ledgers, OneOfAnAgentThatIsKnownKeepsNobody) {
   }
   settle(true);
   EXPECT_TRUE(settled) << "a file without a ledger";
-  process.agent->view().page().stuck[0].store(0);
 }
 
 TEST_F(Ledgers, OneThatARecoveryHoldsWithoutSuccessIsRecoveredWithTheOpensDescriptor) {

@@ -192,12 +192,19 @@ bool settle_other_agents(Process& process, const OtherAgents::List& others, cons
   return settled;
 }
 
-Status sync_with_other_agents(Process& process, const std::string& path, std::uint64_t number, bool writes) {
-  if (!process.settings().enabled || process.is_child()) return {};
+void sync_with_other_agents(Process& process, const char* path, std::uint64_t number, bool writes) {
+  if (!process.settings().enabled || process.is_child()) return;
   const Result<OtherAgents::List> others = process.other_agents();
-  if (!others) return others.status();
-  const bool settled = settle_other_agents(process, *others, path.c_str(), {.number = number}, writes);
-  return settled ? Status() : Status(Code::timeout);
+  if (!others) return;
+  const Wanted wanted{path, {.number = number}, writes};
+  for (const std::shared_ptr<OtherAgent>& other : *others) {
+    if (wanted.all_of(other->view())) continue;
+    const Result<std::unique_ptr<Session>> asked = other->ask();
+    const Status status = asked ? flush(**asked, wanted) : asked.status();
+    if (!status.ok())
+      process.say(described(path, *other) +
+                  "has bytes of this file, which this sync does not see: " + status.describe());
+  }
 }
 
 }  // namespace millrace::client

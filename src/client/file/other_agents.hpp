@@ -64,7 +64,8 @@ class OtherAgents {
 bool settle_other_agents(Process& process, const OtherAgents::List& others, const char* path,
                          const transport::FileNumbers& file, bool writes);
 
-// The same at a sync of a file that is open already. An open of another job may have come, and gone, since.
-Status sync_with_other_agents(Process& process, const std::string& path, std::uint64_t number, bool writes);
+// The same at a sync of a file that is open already: another job may have written it since. But nobody is
+// ended, and an agent that does not write its bytes gets a line and is no error.
+void sync_with_other_agents(Process& process, const char* path, std::uint64_t number, bool writes);
 
 }  // namespace millrace::client
