@@ -57,8 +57,8 @@ class Log {
   // crash can break.
   void sync();
 
-  // Other processes see a new state as soon as it is written, and all of these changes in their order.
-  // True if the state is another one. State::done is the last one.
+  // Other processes see the latest state as soon as the storage has written it. States between may be left
+  // out. True if the state is another one. State::done is the last one.
   bool set_state(State state);
   void show_life(bool progress);
   // 0: the file's mtime is the last sign of life.

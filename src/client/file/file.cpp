@@ -209,7 +209,7 @@ Status OpenedFile::settle_ledger() {
   Status status =
       session->view().keeps(slot_) ? ask(*session, Kind::sync, everything) : session->sticky(slot_);
   // Ranks that have closed the file may have left a ledger in another slot.
-  if (status.ok()) status = settle_all_ledgers_of(*session, {.number = target_.number()}, tally_, slot_);
+  if (status.ok()) status = settle_ledgers_of(*session, {.number = target_.number()}, tally_, slot_);
   return status;
 }
 

@@ -51,7 +51,7 @@ Status Guest::before_writing(std::uint64_t number, Extent extent) {
   const TraceSpan span("ask for pending bytes");
   // The agent logs records when it takes them out of rings. So the flush of the rings comes first.
   Status status = flush_file(*session, number, extent, elsewhere, tally_);
-  if (status.ok()) status = settle_ledgers_of(*session, number, tally_);
+  if (status.ok()) status = settle_ledgers_of(*session, {.number = number}, tally_);
   if (elsewhere && !status.ok()) order();
   return status;
 }

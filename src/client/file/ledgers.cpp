@@ -46,7 +46,7 @@ void flush_open(Process& process, const char* path, const transport::FileNumbers
   guest.before_opening(file);
   Tally tally;
   if (Session* const session = process.joined(); session != nullptr && writes)
-    (void)settle_all_ledgers_of(*session, file, tally);  // an error is that of the earlier close
+    (void)settle_ledgers_of(*session, file, tally);  // an error is that of the earlier close
   if (!guest.first_error().ok()) process.say(std::string(path) + ": " + guest.first_error().describe());
 }
 

@@ -84,7 +84,7 @@ Result<std::unique_ptr<Session>> ask(Process& process, const Wanted& wanted, Oth
 Status flush(Session& session, const Wanted& wanted) {
   Tally tally;
   Status status = flush_all_of(session, wanted.file, tally);
-  if (status.ok() && wanted.ledgers) status = settle_all_ledgers_of(session, wanted.file, tally);
+  if (status.ok() && wanted.ledgers) status = settle_ledgers_of(session, wanted.file, tally);
   session.leave();
   return status.ok() ? tally.first_error : status;
 }

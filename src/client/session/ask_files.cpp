@@ -42,8 +42,8 @@ Status flush_all_of(Session& session, const transport::FileNumbers& numbers, Tal
                    [&](std::uint32_t file) { return numbers.are_of(view.state(file)); });
 }
 
-Status settle_all_ledgers_of(Session& session, const transport::FileNumbers& numbers, Tally& tally,
-                             std::uint32_t but) {
+Status settle_ledgers_of(Session& session, const transport::FileNumbers& numbers, Tally& tally,
+                         std::uint32_t but) {
   const PageView& view = session.view();
   return ask_files(session, Kind::sync, everything, tally, [&](std::uint32_t file) {
     return file != but && numbers.are_of(view.state(file)) && view.state(file).kept.load() != 0;
@@ -55,10 +55,6 @@ Status flush_stand_ins(Session& session, Tally& tally) {
   return ask_files(session, Kind::flush, everything, tally, [&view](std::uint32_t file) {
     return view.state(file).routed.load() == transport::routed_stand_in && view.dirty(file);
   });
-}
-
-Status settle_ledgers_of(Session& session, std::uint64_t number, Tally& tally) {
-  return settle_all_ledgers_of(session, {.number = number}, tally);
 }
 
 }  // namespace millrace::client

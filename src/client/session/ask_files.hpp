@@ -20,9 +20,7 @@ Status flush_all_of(Session& session, const transport::FileNumbers& numbers, Tal
 // The same for every stand-in (OpenRequest::stand_in) on this node.
 Status flush_stand_ins(Session& session, Tally& tally);
 // Syncs the file in each slot whose ledger has records of it, `but` one. The ledger then forgets them.
-Status settle_all_ledgers_of(Session& session, const transport::FileNumbers& numbers, Tally& tally,
-                             std::uint32_t but = UINT32_MAX);
-// The same for the file of this number.
-Status settle_ledgers_of(Session& session, std::uint64_t number, Tally& tally);
+Status settle_ledgers_of(Session& session, const transport::FileNumbers& numbers, Tally& tally,
+                         std::uint32_t but = UINT32_MAX);
 
 }  // namespace millrace::client
