@@ -209,6 +209,7 @@ class Cluster {
   std::uint32_t openings_ = 0;                       // so far
   bool moved_ = false;                               // the file is in another folder
   std::uint32_t names_ = 0;                          // that the file has got
+  bool disk_failed_ = false;                         // in an earlier opening
   std::uint32_t old_errors_ = 0;                     // of earlier openings
   std::vector<Agreement> agreements_;                // one for each time that the programs open the file
   std::vector<std::unique_ptr<Recovering>> beside_;  // recoveries by command, beside those of settling_

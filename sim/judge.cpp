@@ -89,8 +89,8 @@ std::vector<std::byte> Cluster::recovered() {
     const bool newer = stranger && said.find("was changed after the end of its agent") != std::string::npos;
     // A rank of the run could not bring a dead agent's ledger to the file, because the disk failed, and
     // reported that.
-    const bool passed_over =
-        scenario_.disk_fails() && said.find("was opened for writing without") != std::string::npos;
+    const bool passed_over = (disk_failed_ || scenario_.disk_fails()) &&
+                             said.find("was opened for writing without") != std::string::npos;
     if (status != 0 && !of_another && !newer && !passed_over)
       problem("node " + std::to_string(n) + " cannot recover: " + said);
   }

@@ -103,6 +103,7 @@ bool Cluster::replace_agents(bool all) {
 
 void Cluster::begin_again(const Opening& opening) {
   oracle_.begin_again(scenario_.loses_caches());
+  disk_failed_ |= scenario_.disk_fails();
   scenario_.programs = opening.programs;
   scenario_.stage = opening.stage;
   scenario_.faults = opening.faults;

@@ -30,7 +30,7 @@ namespace millrace::journal {
 // Holds two batches of 2 MiB. Deterministic; not thread safe.
 class Log {
  public:
-  // Records that are adjacent in the file.
+  // Records that are adjacent in the file. Empty: {file_bytes(), records(), 0} is the place of the next one.
   struct Segment {
     std::uint64_t position = 0;  // in the file
     std::uint64_t sequence = 0;  // of the first record
@@ -77,8 +77,9 @@ class Log {
   // See LogStart.
   bool says(Writers writers) const { return start_.says(writers); }
 
-  // An empty segment at the place of the next record.
-  Segment end() const { return {file_bytes(), records(), 0}; }
+  // Later records overwrite all earlier ones, which nobody reads again. The log must be idle.
+  void rewind() { position_ = sizeof(Start); }
+
   // Starts to read a written segment; one at a time.
   void read(const Segment& segment);
   bool reading() const { return read_.under_way; }

@@ -61,7 +61,7 @@ TEST(Log, SegmentsAreReadBackInAnyOrder) {
   std::vector<std::size_t> first = {0};
   for (int i = 0; i < 40; ++i) {
     journal.wait_ready();
-    segments.push_back(journal.writer->end());
+    segments.push_back({journal.writer->file_bytes(), journal.writer->records(), 0});
     for (std::uint64_t records = 1 + random() % 5; records > 0; --records)
       journal.append(random() % 1000, std::string(1 + random() % 90'000, static_cast<char>('a' + i % 26)));
     segments.back().bytes = journal.writer->file_bytes() - segments.back().position;
@@ -87,9 +87,33 @@ TEST(Log, SegmentsAreReadBackInAnyOrder) {
   EXPECT_EQ(journal.storage->misuse(), io::Misuse{});
 }
 
+TEST(Log, WhatIsWrittenAfterARewindIsReadBack) {
+  TestJournal journal;
+  journal.append(7, std::string(90'000, 'a'));
+  journal.writer->flush();
+  journal.drain();
+  journal.writer->rewind();
+  Log::Segment segment = {journal.writer->file_bytes(), journal.writer->records(), 0};
+  EXPECT_EQ(segment.position, sizeof(Start));
+  journal.append(9, "newer");
+  segment.bytes = journal.writer->file_bytes() - segment.position;
+  journal.writer->flush();
+  journal.drain();
+  journal.writer->read(segment);
+  while (journal.writer->reading()) journal.round();
+  std::string back;
+  EXPECT_TRUE(journal.writer
+                  ->take([&back](std::uint64_t offset, std::span<const std::byte> data) {
+                    EXPECT_EQ(offset, 9U);
+                    back.append(reinterpret_cast<const char*>(data.data()), data.size());
+                  })
+                  .ok());
+  EXPECT_EQ(back, "newer");
+}
+
 TEST(Log, WhatIsReadBackIsWhatWasWrittenOrAnError) {
   TestJournal journal;
-  Log::Segment segment = journal.writer->end();
+  Log::Segment segment = {journal.writer->file_bytes(), journal.writer->records(), 0};
   journal.append(7, "some bytes");
   segment.bytes = journal.writer->file_bytes() - segment.position;
   journal.writer->flush();

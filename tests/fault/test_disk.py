@@ -154,6 +154,26 @@ def test_a_disk_of_journals_that_hangs_is_waited_for(job, tmp_path, shared, kind
         assert path.read_bytes() == pattern(0, 2 * pieces * PIECE)
 
 
+def test_an_agent_without_memory_waits_for_the_disk_of_its_journals(job, tmp_path):
+    # The pool is full before the ledger's batches are: the agent asks the frozen disk for a file for its chunks.
+    pieces = 4096
+    with small_disk(tmp_path) as disk:
+        path = tmp_path / "data"
+        settings = {"strategy": "journal", "sort_buffer": "1MiB", "journal_directory": disk, "timeout": "1s"}
+        job.victim(path, f"pieces={pieces}", "stop=1", **settings)
+        job.at_stop()
+        freeze(disk)
+        job.go()
+        waits = eventually(lambda: SILENT in job.err, SEEN_S)
+        eventually(lambda: False, 5)
+        told = job.errors()
+        thaw(disk)
+        assert waits and told == {}, f"{job.out}\n{job.err}"
+        assert job.wait(SEEN_S) == 0 and job.errors() == {}, f"{job.out}\n{job.err}"
+        job.expect_nothing_left()
+        assert path.read_bytes() == pattern(0, 2 * pieces * PIECE)
+
+
 def test_a_disk_that_hangs_does_not_hold_up_files_elsewhere(job, tmp_path):
     # Three programs of one job, so of one agent. The two on the frozen disk have all of its threads wait there.
     program = BUILD / "bin/tests" / f"victim_{job.mpi}"

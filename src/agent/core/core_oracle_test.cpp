@@ -31,12 +31,12 @@ struct Shape {
   int records;
 };
 
-void run(std::uint64_t seed, const Case& c, const Shape& shape) {
+void run(std::uint64_t seed, const Case& c, const Shape& shape, const std::string& journals = "/tmp") {
   SCOPED_TRACE("seed " + std::to_string(seed));
   const auto [strategy, merge, align] = c;
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t bound) { return random() % bound; };
-  Rig rig(io::MemoryOptions{.seed = seed});
+  Rig rig(io::MemoryOptions{.seed = seed}, journals);
   const Fd file = rig.storage.create();
   FileSettings settings = tiny(strategy, merge);
   settings.sink = below(4) == 0 ? SinkMode::direct : SinkMode::buffered;
@@ -97,6 +97,15 @@ TEST_P(Oracle, sizes_up_to_100_kib_in_a_file_larger_than_the_buffer) {
 TEST_P(Oracle, tiny_records_far_apart) {
   for (std::uint64_t seed = first_seed(); seed < last_seed(); ++seed) {
     run(seed, GetParam(), {16 * MiB, 16, 2000});
+    if (HasFatalFailure()) return;
+  }
+}
+
+// A chunk waits until the storage has answered that there can be no file, and newer parts of it wait too.
+TEST(Journal, without_a_file_chunks_go_to_the_target_in_their_order) {
+  for (std::uint64_t seed = first_seed(); seed < last_seed() + 20; ++seed) {
+    run(seed, {Strategy::journal, seed % 2 == 0, 1}, {600 * KiB, 9000, 1000}, "/nowhere");
+    run(seed, {Strategy::journal, seed % 2 == 0, 1}, {2 * MiB, 100 * KiB, 200}, "/nowhere");
     if (HasFatalFailure()) return;
   }
 }

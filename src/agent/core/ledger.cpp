@@ -30,12 +30,13 @@ Ledger::~Ledger() {
   if (!promised_) remove();
 }
 
-void Ledger::call(Act act, std::function<Status()> what) {
+void Ledger::ask(io::Op op, Act act, std::function<Status()> what) {
   io::Request request;
-  request.op = io::Op::call;
+  request.op = op;
+  if (op == io::Op::look) request.file = *watched_;
   request.token = token_of(own_number_, static_cast<std::uint32_t>(act));
   request.act = std::move(what);
-  ++calls_.pending;
+  if (act != Act::look) ++calls_.pending;
   shared_.storage.submit(std::move(request));
 }
 
@@ -45,19 +46,21 @@ void Ledger::create() {
   log_->set_agent(shared_.agent);
   said_ = {};
   made_ = std::make_shared<io::Owned>();
-  call(Act::create, [made = made_, directory = shared_.journal_directory, target = target_]() -> Status {
-    if (target.path.empty() || target.path.size() > journal::path_max) return Code::unsupported;
-    Result<io::Owned> owned = io::create_owned(directory, journal::suffix_of(target.target.inode));
-    if (!owned) return owned.status();
-    *made = *std::move(owned);
-    return {};
-  });
+  ask(io::Op::call, Act::create,
+      [made = made_, directory = shared_.journal_directory, target = target_]() -> Status {
+        if (target.path.empty() || target.path.size() > journal::path_max) return Code::unsupported;
+        Result<io::Owned> owned = io::create_owned(directory, journal::suffix_of(target.target.inode));
+        if (!owned) return owned.status();
+        *made = *std::move(owned);
+        return {};
+      });
+  if (watched_) ask(io::Op::look, Act::look_first);
 }
 
 // Before the name is on the disk, no record in the file is safe.
 void Ledger::secure_name() {
   if (!promised_ || !file_.file.valid()) return;
-  call(Act::secure_name, [path = file_.path] { return io::sync_name(path); });
+  ask(io::Op::call, Act::secure_name, [path = file_.path] { return io::sync_name(path); });
 }
 
 // The lock stays until the name has gone: others recover a log that nobody locks.
@@ -136,7 +139,7 @@ void Ledger::show_life(bool progress) {
 }
 
 // The log's mtime is the last sign of life for a recovery. It goes back if somebody sets the node's clock
-// back.
+// back; the target may have a later time from before.
 void Ledger::keep_sign() {
   const std::uint64_t now_ns = shared_.storage.wall_ns();
   last_sign_ns_ = std::max(last_sign_ns_, now_ns);
@@ -148,12 +151,7 @@ void Ledger::note_writers(journal::Writers may_write) {
   if (may_write == journal::Writers::nobody) {
     if (said_.writers == may_write || look_ != Look::none || !watched_) return;
     look_ = Look::asked;
-    io::Request look;
-    look.op = io::Op::look;
-    look.file = *watched_;
-    look.token = token_of(own_number_, static_cast<std::uint32_t>(Act::look));
-    shared_.storage.submit(std::move(look));
-    return;
+    return ask(io::Op::look, Act::look);
   }
   if (look_ == Look::asked) look_ = Look::outdated;  // something may have written since the look began
   if (std::exchange(said_.writers, may_write) == may_write) return;
@@ -204,6 +202,10 @@ void Ledger::complete(Act act, const io::Completion& completion) {
       if (named_ || state_ == State::given_up) return;
       fail(completion.status);
       state_ = State::failing;
+      return;
+    case Act::look_first:
+      last_sign_ns_ = std::max(last_sign_ns_, completion.state.ctime_ns);
+      if (log_ != nullptr) keep_sign();
       return;
     case Act::look:
       // The descriptor stays open until all is over: its close(2) could hear, and drop, an error of the

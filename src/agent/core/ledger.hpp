@@ -113,8 +113,8 @@ class Ledger {
 
  private:
   // The ledger's own requests; the log has others.
-  enum class Act : std::uint32_t { look, create, secure_name };
-  void call(Act act, std::function<Status()> what);
+  enum class Act : std::uint32_t { look, look_first, create, secure_name };
+  void ask(io::Op op, Act act, std::function<Status()> what = {});
   void complete(Act act, const io::Completion& completion);
   void create();
   void secure_name();

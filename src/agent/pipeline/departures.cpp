@@ -113,11 +113,16 @@ bool Departures::store(Overflow& journal, bool doomed) {
   bool moved = false;
   while (!to_journal_.empty()) {
     const Iterator departure = to_journal_.front();
-    if (!doomed && !journal.store(shared_.pool->chunk(departure->chunk), departure->slot, departure->byte)) {
+    if (!doomed && journal.on() &&
+        !journal.store(shared_.pool->chunk(departure->chunk), departure->slot, departure->byte)) {
       break;
     }
     to_journal_.pop_front();
-    finish(departure);
+    if (doomed || journal.on()) {
+      finish(departure);
+    } else {
+      to_outlet_.push_back(departure);
+    }
     moved = true;
   }
   return moved;

@@ -47,7 +47,8 @@ class Departures {
   // Hands departures to the outlet, up to a bound. True if anything moved. `doomed`: they end without the
   // outlet.
   bool hand_over(bool doomed);
-  // Stores chunks as far as the journal's writer allows. True if anything moved.
+  // Stores chunks as far as the journal allows; without a journal they go to the outlet. True if anything
+  // moved.
   bool store(Overflow& journal, bool doomed);
   bool storing() const { return !to_journal_.empty(); }
   // No further segment follows: the outlet starts the write that it held back for one.

@@ -144,7 +144,6 @@ bool FilePipeline::pump(bool may_write) {
 
 // Stores chunks in the journal, and loads wanted chunks from it.
 bool FilePipeline::recall() {
-  if (!journal_.on()) return false;
   bool moved = departures_.store(journal_, doomed_);
   std::uint64_t index = 0;
   std::vector<WaiterId> waiters;

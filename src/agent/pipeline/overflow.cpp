@@ -8,92 +8,110 @@
 #include "agent/pipeline/cover.hpp"
 #include "io/posix/descriptor.hpp"
 #include "io/posix/unnamed.hpp"
+#include "sink/sink.hpp"
 
 namespace millrace::agent {
 
 namespace {
 
 constexpr std::uint64_t segment_bytes_max = 1 * MiB;  // a segment ends with the record that reaches this
-constexpr std::uint32_t segments_max = 128 * 1024;    // their descriptions take 3 MiB
-constexpr std::uint64_t space_step_bytes = 4 * MiB;   // one check of free space for so many bytes
-constexpr std::uint64_t renew_bytes = 256 * MiB;      // an empty journal above this begins anew
+constexpr std::uint64_t room_step_bytes = 4 * MiB;    // one check of free space for so many bytes
 constexpr std::uint64_t plenty_bytes = 256 * MiB;     // more free room than this needs no reservation
+
+// Creates the file if it is not open. Gives it room for `needed` bytes behind `size`. Waits for the disk.
+Status make_room(Fd& file, const std::string& directory, std::uint64_t size, std::uint64_t needed) {
+  if (!file.valid()) {
+    Result<Fd> made = io::create_unnamed(directory.c_str());
+    if (!made) return made.status();
+    file = *std::move(made);
+  }
+  const Result<std::uint64_t> left = io::free_bytes(file);
+  // File systems keep some of their free space for themselves.
+  if (!left || *left >= needed + plenty_bytes) return {};
+  const Status reserved = io::reserve(file, size, needed);
+  const bool has_room = reserved.code() == Code::unsupported ? *left >= needed : reserved.ok();
+  return has_room ? Status() : Status(Code::no_space);
+}
 
 }  // namespace
 
-// Creates the file at first use. Not ok: there is no journal, and no byte is lost. Replaces an empty journal
-// that has grown large. On a disk that is nearly full, the new journal uses the same file, because space that
-// a file system frees is often available only later.
-Status Overflow::prepare() {
-  if (unavailable_) return Code::unsupported;
-  if (log_ && (!empty() || (log_->file_bytes() < renew_bytes && has_space()))) return {};
-  if (log_ && !log_->idle()) return has_space() ? Status() : Status(Code::no_space);
-  Fd again = log_ && !has_space() ? std::move(space_) : Fd();
+Overflow::~Overflow() {
   log_.reset();
-  space_.reset();
-  return fail(create(std::move(again)));
+  io::let_go(shared_.storage, std::move(*file_));
 }
 
-Status Overflow::fail(Status status) {
-  if (status.ok()) return status;
-  unavailable_ = true;
-  const std::string why = status.code() == Code::no_space ? "too little room" : status.describe();
-  problem_ = "no journal in " + shared_.journal_directory + ": " + why;
-  return status;
-}
+// --- the file and its room ---
 
-// True if the disk has room for the next step, for twice the bytes of the pool (small records need headers),
-// and for the bytes in the writer.
-bool Overflow::has_space() {
-  const std::uint64_t size = log_ ? log_->file_bytes() : 0;
-  if (size < space_until_) return true;
-  const std::uint64_t needed = 2 * buffer_.pool().capacity_bytes() + 2 * space_step_bytes;
-  const Result<std::uint64_t> left = io::free_bytes(space_);
-  // File systems keep some of their free space for themselves.
-  if (left.ok() && *left < needed + plenty_bytes) {
-    const Status reserved = io::reserve(space_, size, needed);
-    if (reserved.code() == Code::unsupported ? *left < needed : !reserved.ok()) return false;
+// An empty journal begins anew, in the same file: what a file system frees is often available only later.
+// The room is for the next step, for twice the bytes of the pool (small records need headers), and for the
+// bytes in the writer.
+void Overflow::prepare() {
+  if (log_ && empty() && log_->idle()) {
+    log_->rewind();
+    no_room_ = false;
   }
-  space_until_ = size + space_step_bytes;
-  return true;
+  if (preparing_ || file_bytes() + room_step_bytes / 2 < room_until_) return;
+  preparing_ = true;
+  room_from_ = file_bytes();
+  io::Request request;
+  request.op = io::Op::call;
+  request.token = std::uint64_t{own_number_} << 32;
+  request.act = [file = file_, directory = shared_.journal_directory, size = room_from_,
+                 needed = 2 * buffer_.pool().capacity_bytes() + 2 * room_step_bytes] {
+    return make_room(*file, directory, size, needed);
+  };
+  shared_.storage.submit(std::move(request));
 }
 
-Status Overflow::create(Fd again) {
-  Result<Fd> file =
-      again.valid() ? Result<Fd>(std::move(again)) : io::create_unnamed(shared_.journal_directory.c_str());
-  if (!file) return file.status();
-  Result<Fd> own = io::duplicate(*file);
+// Without room at the disk, there is still enough for the chunks in memory.
+bool Overflow::has_room() {
+  if (!no_room_) prepare();
+  return no_room_ || file_bytes() < room_until_;
+}
+
+Status Overflow::open() {
+  Result<Fd> own = io::duplicate(*file_);
   if (!own) return own.status();
-  space_ = *std::move(own);
-  space_until_ = 0;
-  if (!has_space()) return Code::no_space;
   log_ = std::make_unique<journal::Log>(shared_.storage, shared_.next_owner, journal::Identity());
-  const Status opened = log_->open(*std::move(file));
+  const Status opened = log_->open(*std::move(own));
   if (!opened.ok()) log_.reset();
   return opened;
 }
 
-// --- storing ---
+void Overflow::complete(const io::Completion& completion) {
+  if (sink::owner_of(completion.token) != own_number_) return log_->complete(completion);
+  preparing_ = false;
+  ++prepared_;
+  const Status status = completion.status.ok() && !log_ ? open() : completion.status;
+  no_room_ = !status.ok();
+  if (status.ok()) room_until_ = room_from_ + room_step_bytes;
+  if (log_) return;
+  on_ = false;
+  problem_ = "no journal in " + shared_.journal_directory + ": " +
+             (status.code() == Code::no_space ? "too little room" : status.describe());
+  want(everything);
+}
 
-bool Overflow::full() { return segments_ >= segments_max || (!empty() && !has_space()); }
+// --- storing ---
 
 // A chunk goes to the outlet if there is no journal, or if the stored chunks come back now. It never
 // overtakes an older part of it in the journal. A full journal makes all its chunks come back.
 bool Overflow::takes(std::uint64_t index, bool sweeping) {
-  if (!on_) return false;
+  if (on_) prepare();
   if (!wanted() && full()) want(everything);
-  const bool refused = sweeping ? full() : wanted();
-  if (!holds(index) && (refused || !prepare().ok())) return false;
+  if (holds(index)) return true;
+  if (!on_ || (sweeping ? full() : wanted())) return false;
   chunks_[index];
   return true;
 }
 
 void Overflow::begin_segment(Stored& stored) {
-  stored.segments.push_back(log_->end());
+  stored.segments.push_back({file_bytes(), log_->records(), 0});
   ++segments_;
 }
 
 bool Overflow::store(const Chunk& chunk, std::uint32_t& slot, std::uint32_t& byte) {
+  if (!log_) return false;
   const BlockPool& pool = buffer_.pool();
   Stored& stored = chunks_[chunk.index];
   if (storing_ != chunk.index) {
@@ -108,7 +126,7 @@ bool Overflow::store(const Chunk& chunk, std::uint32_t& slot, std::uint32_t& byt
     for (;;) {
       const cover::Range run = cover::next_run(pool, block, byte, buffer_.merge());
       if (run.begin == run.end) break;
-      if (!log_->ready()) return false;
+      if (!has_room() || !log_->ready()) return false;
       if (stored.segments.back().bytes >= segment_bytes_max) begin_segment(stored);
       const std::uint64_t before = log_->file_bytes();
       log_->append(place + run.begin, {pool.data(block) + run.begin, run.end - run.begin});
@@ -164,7 +182,7 @@ void Overflow::forget_segment(Stored& stored) {
   --segments_;
 }
 
-void Overflow::forget(std::map<std::uint64_t, Stored>::iterator place) {
+void Overflow::forget(Chunks::iterator place) {
   while (!place->second.segments.empty()) forget_segment(place->second);
   if (place->second.wanted) --wanted_;
   chunks_.erase(place);
@@ -180,6 +198,7 @@ Overflow::Progress Overflow::pump(bool may_start, const Budget& budget, bool pas
       return Progress::nothing;
     }
     if (!may_start) return Progress::nothing;
+    if (!log_) return come_back(chunks_.begin(), index, waiters);
     starved_ = !budget.grants_return(buffer_.pool().free(), passed_on);
     if (starved_) return Progress::nothing;
     if (!log_->idle()) {
@@ -202,7 +221,13 @@ Overflow::Progress Overflow::pump(bool may_start, const Budget& budget, bool pas
     log_->read(place->second.segments.back());
     return Progress::moved;
   }
-  index = std::exchange(loading_, no_chunk);
+  loading_ = no_chunk;
+  return come_back(place, index, waiters);
+}
+
+Overflow::Progress Overflow::come_back(Chunks::iterator place, std::uint64_t& index,
+                                       std::vector<WaiterId>& waiters) {
+  index = place->first;
   waiters.insert(waiters.end(), place->second.waiters.begin(), place->second.waiters.end());
   forget(place);
   return Progress::loaded;

@@ -30,16 +30,19 @@ namespace millrace::agent {
 //
 // A segment has at most about 1 MiB. The number of segments and the room on the journal's disk are bounded.
 // When full(), no new chunk is stored. The remaining room is for newer parts of chunks that are stored
-// already. Not thread safe.
+// already. The storage's threads make the file and its room, because these calls wait for the disk; chunks
+// wait meanwhile. If there can be no file, they go to the outlet instead, in their order. Not thread safe.
 class Overflow {
  public:
   // `on`: the strategy is journal. Otherwise nothing is ever stored.
-  Overflow(Shared& shared, SortBuffer& buffer, bool on) : shared_(shared), buffer_(buffer), on_(on) {}
+  Overflow(Shared& shared, SortBuffer& buffer, bool on)
+      : shared_(shared), buffer_(buffer), on_(on), own_number_(shared.next_owner++) {}
   // Must be quiet.
-  ~Overflow() = default;
+  ~Overflow();
   Overflow(const Overflow&) = delete;
   Overflow& operator=(const Overflow&) = delete;
 
+  // False: no chunk can be stored.
   bool on() const { return on_; }
   // The reason why there is no journal, for the report; else empty.
   const std::string& problem() const { return problem_; }
@@ -49,7 +52,7 @@ class Overflow {
   // some are wanted.
   bool takes(std::uint64_t index, bool sweeping);
   // Appends runs of a chunk from (slot, byte) on, and moves both. True if all runs are appended, so that the
-  // chunk's memory may be freed. False: the writer is full for now.
+  // chunk's memory may be freed. False: the file has no room, or the writer is full, for now.
   bool store(const Chunk& chunk, std::uint32_t& slot, std::uint32_t& byte);
   bool holds(std::uint64_t index) const { return chunks_.contains(index); }
   // The lowest stored index at or above `from`; no_chunk if there is none.
@@ -79,8 +82,8 @@ class Overflow {
   // True if the last step found too little memory.
   bool starved() const { return starved_; }
 
-  bool owns(std::uint32_t owner) const { return log_ && log_->owns(owner); }
-  void complete(const io::Completion& completion) { log_->complete(completion); }
+  bool owns(std::uint32_t owner) const { return owner == own_number_ || (log_ && log_->owns(owner)); }
+  void complete(const io::Completion& completion);
   Status status() const;
   // Forgets all stored chunks, and returns their waiters.
   std::vector<WaiterId> drop();
@@ -89,42 +92,49 @@ class Overflow {
   std::uint64_t stored_bytes() const { return stored_bytes_; }
   bool empty() const { return chunks_.empty(); }
   // True if the storage has a request of the journal, perhaps for a chunk that is forgotten.
-  bool in_flight() const { return log_ && (log_->in_flight() || log_->reading()); }
-  std::uint64_t completions() const { return log_ ? log_->completions() : 0; }
+  bool in_flight() const { return preparing_ || (log_ && (log_->in_flight() || log_->reading())); }
+  std::uint64_t completions() const { return prepared_ + (log_ ? log_->completions() : 0); }
 
   static constexpr std::uint64_t no_chunk = UINT64_MAX;
 
  private:
+  static constexpr std::uint32_t segments_max = 128 * 1024;  // their descriptions take 3 MiB
   struct Stored {
     std::vector<journal::Log::Segment> segments;  // the newest is the last one
     bool wanted = false;
     std::vector<WaiterId> waiters;
   };
+  using Chunks = std::map<std::uint64_t, Stored>;  // by index
 
-  Status prepare();
-  Status create(Fd again);
-  Status fail(Status status);
-  bool has_space();
-  bool full();
+  std::uint64_t file_bytes() const { return log_ ? log_->file_bytes() : 0; }
+  void prepare();
+  bool has_room();
+  Status open();
+  bool full() const { return segments_ >= segments_max || no_room_; }
   void begin_segment(Stored& stored);
   template <class F>
   void each_in(Extent extent, F f);
   Status take_segment(Stored& stored);
   void forget_segment(Stored& stored);
-  void forget(std::map<std::uint64_t, Stored>::iterator place);
+  void forget(Chunks::iterator place);
+  Progress come_back(Chunks::iterator place, std::uint64_t& index, std::vector<WaiterId>& waiters);
 
   Shared& shared_;
   SortBuffer& buffer_;
   bool on_;
-  Status status_;  // of loading
-  bool unavailable_ = false;
+  std::uint32_t own_number_;  // owner number of requests for room
+  Status status_;             // of loading
   std::string problem_;
-  Fd space_;                       // the journal's file, to query and reserve room on its disk
-  std::uint64_t space_until_ = 0;  // the disk has enough room up to this size of the journal
 
-  std::unique_ptr<journal::Log> log_;
+  std::shared_ptr<Fd> file_ = std::make_shared<Fd>();  // to query and reserve room on its disk
+  bool preparing_ = false;             // the storage makes room, and the file if there is none
+  std::uint64_t prepared_ = 0;         // number of answers
+  std::uint64_t room_from_ = 0;        // size of the file when the storage was asked
+  std::uint64_t room_until_ = 0;       // the disk has enough room up to this size of the file
+  bool no_room_ = false;               // the last answer
+  std::unique_ptr<journal::Log> log_;  // null: no file yet
 
-  std::map<std::uint64_t, Stored> chunks_;
+  Chunks chunks_;
   std::uint32_t segments_ = 0;  // of all chunks
   std::uint64_t stored_bytes_ = 0;
   std::uint32_t wanted_ = 0;
