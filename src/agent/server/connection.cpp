@@ -67,14 +67,19 @@ std::uint64_t Connection::next_stamp() const {
 
 void Connection::give_back(const Core& core) {
   if (keeps_.empty() && fresh_keeps_.empty()) return;
-  for (const FileSlot file : fresh_keeps_) keeps_.push_back({ring_.position(), file, core.ledger_mark(file)});
+  for (const FileSlot file : fresh_keeps_)
+    keeps_.push_back({fresh_begin_, ring_.position(), file, core.ledger_mark(file)});
   fresh_keeps_.clear();
-  const std::size_t before = keeps_.size();
-  std::uint64_t end = 0;
-  for (; !keeps_.empty() && core.kept(keeps_.front().file, keeps_.front().mark); keeps_.pop_front())
-    end = keeps_.front().end;
-  if (keeps_.size() == before) return;
-  ring_.keep_from(keeps_.empty() ? UINT64_MAX : end);
+  const auto late = [&core](const Keep& keep) { return !core.kept(keep.file, keep.mark); };
+  const auto first = std::ranges::find_if(keeps_, late);
+  const std::uint64_t held = first == keeps_.end() ? UINT64_MAX : first->begin;
+  const std::size_t gone = std::erase_if(keeps_, [&](const Keep& keep) {
+    if (late(keep)) return false;
+    if (keep.end > held) ring_.void_records(keep.begin, keep.end, keep.file);
+    return true;
+  });
+  if (gone == 0) return;
+  ring_.keep_from(held);
   ring_.release();
 }
 
@@ -154,7 +159,8 @@ Drained Connection::take_records(Core& core, const FrameHeader& frame, const std
 
 void Connection::keep_until_ledger_has(FileSlot file) {
   if (std::ranges::find(fresh_keeps_, file) != fresh_keeps_.end()) return;
-  if (keeps_.empty() && fresh_keeps_.empty()) ring_.keep_from(ring_.position());
+  if (fresh_keeps_.empty()) fresh_begin_ = ring_.position();
+  if (keeps_.empty() && fresh_keeps_.empty()) ring_.keep_from(fresh_begin_);
   fresh_keeps_.push_back(file);
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -62,11 +63,13 @@ class Connection {
     left_ = {stamp, ring_.position(), pass};
     return false;
   }
-  // Called after drain(): returns the ring's memory up to the first record that its ledger does not have.
+  // Called after drain(): returns the ring's memory up to the first record that its ledger does not have. Behind
+  // it, a rescue of the ring finds only records that their ledgers do not have.
   void give_back(const Core& core);
-  // True if the ring still keeps a record before that place.
-  bool keeps_before(std::uint64_t position) const {
-    return !keeps_.empty() && keeps_.front().end <= position;
+  // True if the ring still keeps a record of the file from before that place.
+  bool keeps_before(FileSlot file, std::uint64_t position) const {
+    return std::ranges::any_of(
+        keeps_, [=](const Keep& keep) { return keep.file == file && keep.begin < position; });
   }
 
   // Passes the records of the ring's snapshot with stamps up to `until` to core, and the requests to
@@ -82,9 +85,10 @@ class Connection {
     bool kept = false;
     bool writes = false;
   };
-  // The ring's memory up to `end` returns when the file's ledger has all records before `mark`.
+  // The file's records in this part of the ring return when the file's ledger has all records before `mark`. One
+  // part may have records of several files.
   struct Keep {
-    std::uint64_t end;
+    std::uint64_t begin, end;
     FileSlot file;
     std::uint64_t mark;
   };
@@ -125,6 +129,7 @@ class Connection {
   transport::Mapping window_;
   std::map<std::uint32_t, Want> wants_;  // by request
   std::vector<FileSlot> fresh_keeps_;    // kept files with records since the last give_back()
+  std::uint64_t fresh_begin_ = 0;        // the place of the first of these records
 };
 
 }  // namespace millrace::agent

@@ -180,6 +180,46 @@ TEST_F(Ring, the_whole_bundle_is_kept_until_the_ledger_has_its_last_record) {
   close_file();
 }
 
+// Two files have records in one part of the ring, and one of their ledgers gets its records before the other.
+TEST_F(Ring, a_file_waits_for_its_own_ledger_only) {
+  std::size_t apart = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    start_ring(Strategy::journal, {.seed = seed, .max_delay_polls = 20});
+    const Fd other = rig->storage.create();
+    const FileSlot second = rig->open(0, other, tiny(Strategy::journal, true), 2);
+    rank.allow(second, 4 * KiB, true, true);
+    const FileSlot first = slot;
+    for (const FileSlot to : {first, second, first, second}) {
+      slot = to;
+      put(Kind::write, 0, Bytes(30, std::byte{1}));
+    }
+    slot = first;
+    ASSERT_EQ(drain(), Drained::done);
+    rank.ring().release();
+    const std::uint64_t marks[] = {rig->core.ledger_mark(first), rig->core.ledger_mark(second)};
+    for (bool all = false; !all; rig->step()) {
+      rank.give_back(rig->core);
+      std::map<FileSlot, std::size_t> there;
+      producer.each_kept([&there](const FrameHeader& frame, const std::byte*) {
+        if (transport::carries_records(frame.kind)) ++there[frame.file];
+      });
+      const bool has_first = rig->core.kept(first, marks[0]), has_second = rig->core.kept(second, marks[1]);
+      EXPECT_EQ(there[first], has_first ? 0U : 2U) << seed;
+      EXPECT_EQ(there[second], has_second ? 0U : 2U) << seed;
+      EXPECT_NE(rank.keeps_before(first, UINT64_MAX), has_first);
+      apart += has_first != has_second ? 1 : 0;
+      all = has_first && has_second;
+    }
+    EXPECT_EQ(frames_in_ring(), 0U);
+    rig->core.close(0, second, 8, {});
+    ASSERT_TRUE(rig->await(0, 8));
+    close_file();
+    rank = Connection(0, Fd());
+    TearDown();
+  }
+  EXPECT_GT(apart, 0U);
+}
+
 TEST_F(Ring, a_bundle_that_does_not_match_its_checksum_is_damaged_as_a_whole) {
   start_ring(Strategy::automatic);
   Bytes payload = bundle_of({{0, 1}, {100, 1}});
