@@ -36,6 +36,9 @@ TEST(Log, ItsStateIsSeenWhenItIsWrittenBesideTheRecords) {
   journal.drain();
   EXPECT_NE(state().progress, progress);
   EXPECT_EQ(state().state, State::draining);
+  journal.writer->set_state(State::open);
+  journal.drain();
+  EXPECT_EQ(state().state, State::open);
   journal.finish();
   EXPECT_EQ(read_all(journal.bytes()).records, journal.written);
   EXPECT_EQ(journal.storage->misuse(), io::Misuse{});

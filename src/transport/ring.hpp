@@ -172,8 +172,8 @@ class Consumer {
   // this process dies.
   void keep_from(std::uint64_t position) { keep_ = position; }
 
-  // Makes notes of consumed records that this end still keeps: of `file`, and from `begin` to `end`, which are
-  // places between records. each_kept() then has no record there.
+  // Makes notes of consumed records that this end still keeps: of `file`, and from `begin` to `end`, which
+  // are places between records. each_kept() then has no record there.
   void void_records(std::uint64_t begin, std::uint64_t end, std::uint32_t file);
 
   // Gives consumed bytes back to the producer and wakes it if it waits and half of the ring is free.

@@ -63,13 +63,13 @@ class Connection {
     left_ = {stamp, ring_.position(), pass};
     return false;
   }
-  // Called after drain(): returns the ring's memory up to the first record that its ledger does not have. Behind
-  // it, a rescue of the ring finds only records that their ledgers do not have.
+  // Called after drain(): returns the ring's memory up to the first record that its ledger does not have.
+  // Behind it, a rescue of the ring finds only records that their ledgers do not have.
   void give_back(const Core& core);
   // True if the ring still keeps a record of the file from before that place.
   bool keeps_before(FileSlot file, std::uint64_t position) const {
-    return std::ranges::any_of(
-        keeps_, [=](const Keep& keep) { return keep.file == file && keep.begin < position; });
+    return std::ranges::any_of(keeps_,
+                               [=](const Keep& keep) { return keep.file == file && keep.begin < position; });
   }
 
   // Passes the records of the ring's snapshot with stamps up to `until` to core, and the requests to
@@ -85,8 +85,8 @@ class Connection {
     bool kept = false;
     bool writes = false;
   };
-  // The file's records in this part of the ring return when the file's ledger has all records before `mark`. One
-  // part may have records of several files.
+  // The file's records in this part of the ring return when the file's ledger has all records before `mark`.
+  // One part may have records of several files.
   struct Keep {
     std::uint64_t begin, end;
     FileSlot file;

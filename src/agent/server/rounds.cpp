@@ -363,7 +363,8 @@ void Rounds::deliver() {
     const auto found = connections_.find(reply.sender);
     if (asked != asked_.end()) {
       // After this answer, a rescue of the ring must not bring back the records that the request covers.
-      if (found != connections_.end() && found->second->keeps_before(asked->second.file, asked->second.position)) {
+      if (found != connections_.end() &&
+          found->second->keeps_before(asked->second.file, asked->second.position)) {
         early.push_back(reply);
         continue;
       }

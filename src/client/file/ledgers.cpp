@@ -24,7 +24,7 @@ struct Found {
   bool living = false;      // processes have ledgers with bytes that a recovery would bring back
   bool foreign = false;     // ... and this open cannot ask for one of them
   bool draining = false;    // an agent or a recovery writes a ledger's records to the target
-  bool recovering = false;  // a recovery works in the folder, and will come to the dead ledgers
+  bool recovering = false;  // a recovery works in the folder, and will come to these ledgers
   std::size_t dead = 0;     // ledgers without an owner
   std::uint64_t progress = 0;
 };
@@ -96,7 +96,7 @@ Result<Found> Ledgers::look() {
       found.progress += now.progress;
     }
   }
-  if (found.dead == 0) return found;
+  if (found.dead == 0 && !found.foreign) return found;  // a recovery may have locked one
   const Result<bool> recovering = journal::is_recovering(directory_);
   if (!recovering) return recovering.status();
   found.recovering = *recovering;

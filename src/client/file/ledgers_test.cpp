@@ -229,13 +229,12 @@ TEST_F(Ledgers, OneThatItsAgentCannotTakeBackKeepsAnOpenFromWriting) {
 }
 
 TEST_F(Ledgers, WhoCannotLookForThemOpensNothing) {
-  const std::string path = of_a_dead_agent();
+  (void)of_a_dead_agent();
   for (const bool writes : {false, true}) {
     process.said.clear();
-    {
-      const Limit no_more_files(RLIMIT_NOFILE, 3);
-      settle(writes);
-    }
+    std::optional<Limit> no_more_files(std::in_place, RLIMIT_NOFILE, 3);
+    settle(writes);
+    no_more_files.reset();
     EXPECT_FALSE(settled);
     EXPECT_EQ(process.recoveries, 0);
     ASSERT_EQ(process.said.size(), 1U);
@@ -280,21 +279,22 @@ TEST_F(Ledgers, OneThatDoesNotGetOnIsNotWaitedForLongerThanItsAgentMayWait) {
   EXPECT_TRUE(settled) << "an open for reading has told its user";
 }
 
-TEST_F(Ledgers, WhileARecoveryWorksElsewhereItIsWaitedForAsLongAsItGetsOn) {
-  const std::string path = of_a_dead_agent();
-  io::Owned other = ledger("other");
-  std::optional<Fd> recovery = *io::lock_folder(root_);
-  int waits = 0;
-  process.while_waiting = [&] {
-    if (++waits % 1000 == 0) show_progress(other);
-    if (waits != 20'000) return;
-    fs::remove(path);
-    recovery.reset();
-  };
-  settle(true);
-  EXPECT_EQ(waits, 20'000);
-  EXPECT_EQ(process.recoveries, 0);
-  EXPECT_TRUE(settled && process.said.empty());
+TEST_F(Ledgers, WhileARecoveryWorksItIsWaitedForAsLongAsItGetsOn) {
+  for (const bool locked : {false, true}) {  // or it is at other ledgers
+    io::Owned own = ledger();
+    if (!locked) own.file = Fd();
+    io::Owned other = ledger("other");
+    std::optional<Fd> recovery = *io::lock_folder(root_);
+    int waits = 0;
+    process.while_waiting = [&] {
+      if (++waits % 1000 == 0) show_progress(other);
+      if (waits == 20'000) fs::remove(own.path), recovery.reset();
+    };
+    settle(!locked);
+    EXPECT_EQ(waits, 20'000);
+    EXPECT_EQ(process.recoveries, 0);
+    EXPECT_TRUE(settled && process.said.empty());
+  }
 }
 
 TEST_F(Ledgers, ARecoveryThatHangsElsewhereNeverComesToTheOnePassedOver) {
