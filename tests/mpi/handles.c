@@ -65,6 +65,23 @@ static void test_links(void) {
   passed("links");
 }
 
+/* ROMIO takes "ufs:" off a name, OMPIO does not. A file that really has this name changes neither. Which file
+ * the bytes are in is compared with the stock library's run. */
+static void test_prefix(void) {
+  char back[4096], name[64], plain[64];
+  EXPECT(getcwd(back, sizeof back) != NULL && chdir(directory) == 0);
+  snprintf(name, sizeof name, "ufs:prefix.%d", rank);
+  snprintf(plain, sizeof plain, "prefix.%d", rank);
+  make_empty(name);
+  make_empty(plain);
+  MPI_File fh = open_as(MPI_COMM_SELF, name, MPI_MODE_RDWR);
+  for (int at = 0; at < 8 * bytes; at += bytes) put(fh, at, bytes, 'a');
+  EXPECT(has(fh, 0, 8 * bytes, 'a'));
+  CHECK(MPI_File_close(&fh));
+  EXPECT(chdir(back) == 0);
+  passed("prefix");
+}
+
 static void test_rename(void) {
   const char* path = name_of(0, "rename", 1);
   const char* moved = name_of(1, "rename_moved", 1);
@@ -312,6 +329,7 @@ int main(int argc, char** argv) {
   }
   test_reader_that_was_there_before();
   test_links();
+  test_prefix();
   test_rename();
   test_rename_before_writing();
   test_two_writers();

@@ -89,8 +89,55 @@ static void see_own(MPI_File fh) {
   EXPECT(memcmp(seen, data, block) == 0);
 }
 
+/* Each rank but rank 0 writes a large piece into a hole of rank 0's view, which is not mapped. Such a piece
+ * takes no lock, so nobody may rewrite the hole. */
+static void large_pieces(const char* directory) {
+  enum {
+    part = 4096,
+    step = 256 * 1024,
+    tile = 1024 * 1024,
+    hole = 192 * 1024,
+    begin = 32 * 1024,
+    tiles = 100
+  };
+  static char bytes[hole], found[hole];
+  char path[4096];
+  MPI_Datatype row, sparse;
+  const int lengths[] = {1, 1, 0}, places[] = {0, 2, 4};
+  CHECK(MPI_Type_vector(2, part, step, MPI_BYTE, &row));
+  CHECK(MPI_Type_indexed(3, lengths, places, row, &sparse));
+  CHECK(MPI_Type_commit(&sparse));
+  snprintf(path, sizeof path, "%s/large", directory);
+  MPI_File fh;
+  CHECK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh));
+  CHECK(MPI_File_set_size(fh, (MPI_Offset)tiles * tile));
+  const MPI_Offset mine = begin + (rank == 2   ? step
+                                   : rank == 3 ? 2 * step
+                                               : 0); /* further ranks write nothing */
+  const int size = rank == 0 ? 4 * part : rank < 4 ? hole : 0;
+  for (int turn = 0; turn < tiles; turn++) {
+    const MPI_Offset at = (MPI_Offset)turn * tile;
+    memset(bytes, 1 + (rank * 31 + turn) % 127, sizeof bytes);
+    CHECK(MPI_File_set_view(fh, rank == 0 ? at : at + mine, MPI_BYTE, rank == 0 ? sparse : MPI_BYTE, "native",
+                            MPI_INFO_NULL));
+    CHECK(MPI_File_write_all(fh, bytes, size, MPI_BYTE, MPI_STATUS_IGNORE));
+  }
+  CHECK(MPI_File_close(&fh));
+  CHECK(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &fh));
+  for (int turn = 0; turn < tiles && rank > 0 && rank < 4; turn++) {
+    memset(bytes, 1 + (rank * 31 + turn) % 127, sizeof bytes);
+    CHECK(MPI_File_read_at(fh, (MPI_Offset)turn * tile + mine, found, hole, MPI_BYTE, MPI_STATUS_IGNORE));
+    EXPECT(memcmp(found, bytes, hole) == 0);
+  }
+  CHECK(MPI_File_close(&fh));
+  CHECK(MPI_Type_free(&row));
+  CHECK(MPI_Type_free(&sparse));
+}
+
 int main(int argc, char** argv) {
   start(&argc, &argv);
+  large_pieces(argv[1]);
+  passed("large pieces");
   char path[4096];
   snprintf(path, sizeof path, "%s/unmapped", argv[1]);
   MPI_File fh;

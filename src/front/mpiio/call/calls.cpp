@@ -42,7 +42,7 @@ Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype 
   }
   open.foreign = strcasecmp(datarep, "native") != 0;
   const bool unmapped = !open.mapped && open.writable && open.location != Open::Location::elsewhere &&
-                        !open.bypassed && !open.foreign && open.sweep.window == 0;
+                        !open.bypassed && !open.foreign;
   const bool taken = !unmapped || set_unmapped_view(open, disp, etype, filetype, datarep);
   {
     const std::lock_guard guard(open.pointer_lock);

@@ -121,8 +121,7 @@ bool write_linear(Open& open, const Row& row, const Arguments& a, int& result) {
 }  // namespace
 
 int write(Open& open, const Row& row, const Arguments& a) {
-  if (!open.mapped && open.location != Open::Location::elsewhere)
-    return open.sweep.window != 0 ? write_direct(open, row, a, nullptr) : write_unmapped(open, row, a);
+  if (!open.mapped && open.location != Open::Location::elsewhere) return write_unmapped(open, row, a);
   Target target{};
   if (sound(open, row, a, target)) return write_measured(open, row, a, target);
   int result = MPI_SUCCESS;

@@ -20,6 +20,16 @@ constexpr std::array<std::string_view, 9> posix_prefixes{"ufs", "nfs",     "lust
 constexpr std::array<std::string_view, 6> foreign_prefixes{"testfs", "daos", "ime",
                                                            "pvfs2",  "pvfs", "gridftp"};
 
+// Open MPI's own OMPIO knows no prefixes, and its ROMIO does. If a file has the whole name, OMPIO made it.
+bool takes_literally([[maybe_unused]] std::string_view name) {
+#ifdef OPEN_MPI
+  struct stat found;
+  return ::stat(std::string(name).c_str(), &found) == 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 std::optional<std::string> kernel_path(std::string_view name) {
@@ -28,9 +38,8 @@ std::optional<std::string> kernel_path(std::string_view name) {
   const std::string_view prefix = name.substr(0, colon);
   const auto is = [&](std::string_view known) { return known == prefix; };
   if (std::ranges::any_of(foreign_prefixes, is)) return std::nullopt;
-  struct stat found;
-  const bool literal = ::stat(std::string(name).c_str(), &found) == 0;
-  if (!literal && std::ranges::any_of(posix_prefixes, is)) return std::string(name.substr(colon + 1));
+  if (!takes_literally(name) && std::ranges::any_of(posix_prefixes, is))
+    return std::string(name.substr(colon + 1));
   return std::string(name);
 }
 

@@ -11,8 +11,9 @@ namespace millrace::front {
 
 // Data sieving writes pieces with holes: it reads a part of the file, changes it and writes it back, under a
 // lock of that part. All other writers of the file have to hold such locks too. On a local file system, the
-// agent holds them (io/posix/extent_lock.hpp). ROMIO also holds them, for a rank whose view has no map. Open
-// MPI does not. On other file systems, locks are slow or missing.
+// agent holds them (io/posix/extent_lock.hpp). A view without a map is written without sieving
+// (call/unmapped.hpp), because Open MPI takes no lock, and ROMIO rewrites larger holes than others hold locks
+// for. On other file systems, locks are slow or missing.
 //
 // Returns the largest part of this file that sieving may rewrite at once; 0: sieving is not safe.
 std::uint64_t sieve_bytes(MPI_File handle, const std::string& path);
