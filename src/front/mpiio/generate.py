@@ -188,11 +188,11 @@ def trampolines_aarch64():
 
 
 def hook(function):
-    head = f"template <Entry E>\nint {function.name}_hook({function.declaration}) noexcept {{\n"
+    head = f"template <Entry E>\nint {function.name}_hook({function.declaration}) {{\n"
     real = f"call<Slot::{function.name}>(E{', ' if function.parameters else ''}{function.arguments})"
     if function.kind == "own":
         name = function.name.removeprefix("MPI_").removeprefix("File_").lower()
-        body = f"  return own_{name}(E{', ' if function.parameters else ''}{function.arguments});\n"
+        body = f"  return handled(own_{name}(E{', ' if function.parameters else ''}{function.arguments}));\n"
         if function.name in MEETING and function.name not in ORDERS_ITSELF:
             body = f"  order_between_nodes();\n{body}"
     elif function.kind == "order":
@@ -222,7 +222,8 @@ def transfer_body(function, real):
     )
     # The same call, on another handle if necessary.
     real = real.replace("(E, fh", "(E, of", 1)
-    return f"  {row}\n  return transfer(row, {{{', '.join(values)}}}, [&](MPI_File of) {{ return {real}; }});\n"
+    again = f"[&](MPI_File of) {{ return {real}; }}"
+    return f"  {row}\n  return handled(transfer(row, {{{', '.join(values)}}}, {again}));\n"
 
 
 def hooks():

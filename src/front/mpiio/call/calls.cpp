@@ -13,6 +13,7 @@
 #include "client/open/own_process.hpp"
 #include "front/mpiio/call/pending.hpp"
 #include "front/mpiio/call/unmapped.hpp"
+#include "front/mpiio/handles/handlers.hpp"
 #include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/open/first.hpp"
 #include "front/mpiio/open/inputs.hpp"
@@ -288,13 +289,14 @@ int own_sync(Entry entry, MPI_File fh) noexcept {
   return status.ok() ? result : raise(*open, status);
 }
 
-int own_close(Entry entry, MPI_File* fh) noexcept {
-  const Scope scope;
+// The library's close calls the program's error handler, so it is outside of any Scope.
+int own_close(Entry entry, MPI_File* fh) {
   int first = MPI_SUCCESS;
   Fd held;
   std::string deleted;
-  // This runs inside other hooks too, because an error handler may close the file.
+  // This runs inside other hooks too, because the library and tools may close a file there.
   if (fh != nullptr) {
+    const Scope scope;
     try {
       // The file that is closed needs no order: whoever opens it next waits for everything that is left of
       // it. An order of a file with a ledger waits for the file's disk, and durability node promises a close
@@ -311,6 +313,8 @@ int own_close(Entry entry, MPI_File* fh) noexcept {
       first = MPI_ERR_NO_MEM;
     }
   }
+  (void)handled(first);  // the handle is still open
+  if (fh != nullptr) give_handler_back(*fh);
   const int result = call<Slot::MPI_File_close>(entry, fh);
   if (!deleted.empty()) client::remove_copy(deleted);
   return first != MPI_SUCCESS ? first : result;

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "front/mpiio/handles/handlers.hpp"
 #include "front/mpiio/real.hpp"
 
 // The hooks of the functions that table.py lists with class "own".
 namespace millrace::front {
 
-int own_close(Entry entry, MPI_File* fh) noexcept;
+int own_close(Entry entry, MPI_File* fh);
 int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept;
 int own_set_view(Entry entry, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                  const char* datarep, MPI_Info info) noexcept;

@@ -198,6 +198,14 @@ struct Function<Slot::MPI_File_sync> {
   using type = decltype(&::MPI_File_sync);
 };
 template <>
+struct Function<Slot::MPI_File_set_errhandler> {
+  using type = decltype(&::MPI_File_set_errhandler);
+};
+template <>
+struct Function<Slot::MPI_File_get_errhandler> {
+  using type = decltype(&::MPI_File_get_errhandler);
+};
+template <>
 struct Function<Slot::MPI_Init> {
   using type = decltype(&::MPI_Init);
 };

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "front/mpiio/handles/handlers.hpp"
 #include "front/mpiio/handles/open.hpp"
 
 namespace millrace::front {
@@ -20,7 +21,8 @@ struct Remembered {
   Open* open = nullptr;
 };
 struct ThreadState {
-  unsigned depth = 0;  // hooks that this thread is in
+  unsigned depth = 0;   // hooks that this thread is in
+  MPI_File handling{};  // whose error handler this thread runs, or has left by a jump
   std::array<Remembered, 8> files;
 };
 extern constinit thread_local ThreadState thread_state;
@@ -64,7 +66,10 @@ void order_routed_files();
 // real functions.
 class Scope {
  public:
-  Scope() : state_(thread_state), outermost_(state_.depth++ == 0) {}
+  Scope() : state_(thread_state), outermost_(state_.depth++ == 0) {
+    if (state_.handling != MPI_File{}) [[unlikely]]
+      take_handler_again();
+  }
   ~Scope() { --state_.depth; }
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;

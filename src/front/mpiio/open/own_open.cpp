@@ -10,6 +10,7 @@
 #include "client/open/own_process.hpp"
 #include "client/start/job.hpp"
 #include "front/device/door.hpp"
+#include "front/mpiio/handles/handlers.hpp"
 #include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/open/first.hpp"
 #include "front/mpiio/open/introduction.hpp"
@@ -208,26 +209,21 @@ bool opened_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode
   }
 }
 
-}  // namespace
+// What comes before the library's open. True if that is not needed.
+bool opened_otherwise(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info,
+                      MPI_File* fh, int& result) {
+  meet_posix_hooks();
+  client::attend();
+  // The library's open asks for the size with MPI_MODE_APPEND.
+  if ((amode & MPI_MODE_APPEND) != 0) (void)settle_others(filename, amode);
+  return opened_on_first(entry, comm, filename, amode, info, fh, result);
+}
 
-int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info,
-             MPI_File* fh) noexcept {
-  device::look();
+// What comes after it. False: the file is closed again, because some rank must not open it.
+bool share(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh, bool opened) {
   const Scope scope;
-  if (scope.outermost()) {
-    meet_posix_hooks();
-    client::attend();
-    // The library's open asks for the size with MPI_MODE_APPEND.
-    if ((amode & MPI_MODE_APPEND) != 0) (void)settle_others(filename, amode);
-    if (int result = MPI_SUCCESS; opened_on_first(entry, comm, filename, amode, info, fh, result))
-      return result;
-  }
-  const int result = call<Slot::MPI_File_open>(entry, comm, filename, amode, info, fh);
   const bool writes = (amode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
   const int alone = MPI_MODE_SEQUENTIAL | (writes ? 0 : MPI_MODE_DELETE_ON_CLOSE);
-  if (!scope.outermost()) return result;
-  if (result != MPI_SUCCESS && argument_error(result)) return result;
-  const bool opened = result == MPI_SUCCESS;
   const MPI_File handle = opened ? *fh : MPI_FILE_NULL;
   try {
     bool ours = false;
@@ -238,14 +234,38 @@ int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_In
                     : begin_reading(comm, filename, info, handle, admission);
     }
     if (opened && !admission.everywhere) {
+      give_handler_back(handle);
       call<Slot::MPI_File_close>(Entry::pmpi, fh);
-      return refuse_open(MPI_ERR_FILE_IN_USE);
+      return false;
     }
     if (opened && !ours) leave_alone(filename, handle);
   } catch (...) {
     client::log("out of memory at open: the MPI library alone writes the file");
   }
-  return result;
+  return true;
+}
+
+}  // namespace
+
+// The library's open calls a handler of MPI_FILE_NULL, so it is outside of any Scope.
+int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
+  device::look();
+  bool outermost = false;
+  {
+    const Scope scope;
+    outermost = scope.outermost();
+    int result = MPI_SUCCESS;
+    if (outermost && opened_otherwise(entry, comm, filename, amode, info, fh, result)) {
+      if (result == MPI_SUCCESS) keep_handler(*fh);
+      return result;
+    }
+  }
+  const int result = call<Slot::MPI_File_open>(entry, comm, filename, amode, info, fh);
+  if (!outermost) return result;
+  if (result == MPI_SUCCESS) keep_handler(*fh);
+  if (result != MPI_SUCCESS && argument_error(result)) return result;
+  return share(comm, filename, amode, info, fh, result == MPI_SUCCESS) ? result
+                                                                       : refuse_open(MPI_ERR_FILE_IN_USE);
 }
 
 }  // namespace millrace::front

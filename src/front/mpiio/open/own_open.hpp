@@ -7,7 +7,6 @@
 namespace millrace::front {
 
 // The hook of MPI_File_open.
-int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info,
-             MPI_File* fh) noexcept;
+int own_open(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh);
 
 }  // namespace millrace::front
