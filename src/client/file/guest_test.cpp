@@ -4,6 +4,7 @@
 #include "client/file/guest.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <memory>
 #include <utility>
@@ -11,7 +12,6 @@
 
 #include "client/file/testing/scripted_process.hpp"
 #include "client/session/testing/silent_contact.hpp"
-#include "io/posix/descriptor.hpp"
 
 namespace millrace::client {
 namespace {
@@ -52,7 +52,7 @@ class GuestTest : public ::testing::Test {
 
   void SetUp() override {
     auto producer = *transport::Producer::create(64 * KiB);
-    auto ring = *transport::Consumer::attach(*io::duplicate(producer.memory()), 64 * KiB);
+    auto ring = *transport::Consumer::attach(Fd(::dup(producer.memory())), 64 * KiB);
     const Fd memory = *transport::make_memory("page", sizeof(transport::AgentPage));
     transport::Mapping mapping = *transport::map(memory.get(), sizeof(transport::AgentPage));
     page_ = reinterpret_cast<transport::AgentPage*>(mapping.data());
