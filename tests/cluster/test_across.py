@@ -76,6 +76,7 @@ def test_strided_and_segmented_writes_are_verified(nodes, mpi, topology, servers
 def test_the_uses_that_programs_make_of_communicators_and_files(nodes, mpi, topology, servers):
     job = nodes.job(mpi)
     uses = [
+        "beside",
         "parts",
         "self",
         "nothing",

@@ -78,23 +78,24 @@ Ranks::~Ranks() {
     PMPI_Comm_free(&comm);
 }
 
+// Libraries (PnetCDF) duplicate the world for each file. One communicator of the world's ranks serves them
+// all. It is a duplicate of the first file's, because a collective of Millrace on the world itself could come
+// between those of the program.
 std::shared_ptr<const Ranks> ranks_of(MPI_Comm comm) {
   if (calls_may_overlap()) return new_ranks(comm);
-  // Libraries (PnetCDF) duplicate the world for each file. One communicator of the world's ranks serves them
-  // all.
   int likeness = MPI_UNEQUAL;
-  if (has_world() && PMPI_Comm_compare(comm, MPI_COMM_WORLD, &likeness) == MPI_SUCCESS &&
-      (likeness == MPI_IDENT || likeness == MPI_CONGRUENT))
-    comm = MPI_COMM_WORLD;
+  const bool of_world = has_world() && PMPI_Comm_compare(comm, MPI_COMM_WORLD, &likeness) == MPI_SUCCESS &&
+                        (likeness == MPI_IDENT || likeness == MPI_CONGRUENT);
+  const MPI_Comm holder = of_world ? MPI_COMM_WORLD : comm;
   void* known = nullptr;
   int there = 0;
   const int key = key_of_ranks();
-  if (key == MPI_KEYVAL_INVALID || PMPI_Comm_get_attr(comm, key, &known, &there) != MPI_SUCCESS)
+  if (key == MPI_KEYVAL_INVALID || PMPI_Comm_get_attr(holder, key, &known, &there) != MPI_SUCCESS)
     return new_ranks(comm);
   if (there != 0) return *static_cast<Held*>(known);
   Held ranks = new_ranks(comm);
   auto held = std::make_unique<Held>(ranks);
-  if (ranks != nullptr && PMPI_Comm_set_attr(comm, key, held.get()) == MPI_SUCCESS) (void)held.release();
+  if (ranks != nullptr && PMPI_Comm_set_attr(holder, key, held.get()) == MPI_SUCCESS) (void)held.release();
   return ranks;
 }
 
