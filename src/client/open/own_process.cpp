@@ -93,8 +93,11 @@ class OwnProcess final : public Process {
   std::mutex files_mutex_;
   std::vector<Leaver*> files_;
   std::atomic<bool> serialized_{false};
-  bool left_ = false;
+  std::atomic<bool> left_{false};
 };
+
+// True from the first session on: process() has something to leave.
+std::atomic<bool> connected{false};
 
 // Lives as long as the process, because exit handlers of the program may still write.
 OwnProcess& process() {
@@ -177,7 +180,7 @@ Session* OwnProcess::session(bool may_start, Reason& why) {
   }
   session_ = *std::move(session);
   ::pthread_atfork(nullptr, nullptr, &in_child);
-  std::atexit([] { process().leave(true); });
+  connected.store(true);
   trace_begin(settings_.trace_directory);
   ready_.store(session_.get(), std::memory_order_release);
   return session_.get();
@@ -250,24 +253,25 @@ Status OwnProcess::datasync(const Fd& file) {
 }
 
 void OwnProcess::leave(bool at_exit) {
-  if (is_child()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    if (left_) return;
-    left_ = true;
-  }
-  std::vector<Leaver*> files;
+  if (is_child() || left_.exchange(true)) return;
   {
     const std::lock_guard lock(files_mutex_);
-    files = files_;
+    for (Leaver* file : files_) file->leave(at_exit);
+    if (!at_exit) files_.clear();
   }
-  for (Leaver* file : files) file->leave(at_exit);
   costs_.store();
   // An agent that was killed could not remove its page.
   if (Session* session = ready_.load(); session != nullptr && session->gone()) transport::bury_dead();
-  if (Session* session = ready_.load()) session->leave();
-  if (Session* session = successor_.load()) session->leave();
+  // At exit, threads and destructors of other libraries may still write: the kernel hangs up later.
+  if (Session* session = ready_.load(); session != nullptr && !at_exit) session->leave();
+  if (Session* session = successor_.load(); session != nullptr && !at_exit) session->leave();
   trace_end(launcher_rank());
+}
+
+// Runs after the program's exit handlers and the destructors of its static objects, which may still write
+// files, close them and finalize MPI.
+__attribute__((destructor)) void leave_at_exit() {
+  if (connected.load()) process().leave(true);
 }
 
 // Returns an address of this node for other nodes, from the first requested interface that has one.
