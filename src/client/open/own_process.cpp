@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <utility>
@@ -90,7 +91,7 @@ class OwnProcess final : public Process {
   std::atomic<Session*> successor_{nullptr};  // the last of successors_
   std::atomic<std::uint64_t> look_for_successor_ns_{0};
   std::array<Fd, 4> reserved_;  // places for the descriptors of a session: socket, ring, page, eventfd
-  std::mutex files_mutex_;
+  std::timed_mutex files_mutex_;
   std::vector<Leaver*> files_;
   std::atomic<bool> serialized_{false};
   std::atomic<bool> left_{false};
@@ -252,10 +253,17 @@ Status OwnProcess::datasync(const Fd& file) {
   return ::fdatasync(file.get()) == 0 ? Status() : Status::from_errno(errno);
 }
 
+// A handler of a signal may have called exit(), and the call that it interrupted keeps its locks. So locks
+// are waited for with a bound. The agent takes what is in the ring in any case.
 void OwnProcess::leave(bool at_exit) {
   if (is_child() || left_.exchange(true)) return;
+  const std::chrono::milliseconds within(settings_.timeout_ms);
+  for (Session* session : {ready_.load(), successor_.load()}) {
+    if (session != nullptr && !session->mutex().comes_free(within)) return;
+  }
   {
-    const std::lock_guard lock(files_mutex_);
+    const std::unique_lock lock(files_mutex_, std::chrono::seconds(1));
+    if (!lock) return;
     for (Leaver* file : files_) file->leave(at_exit);
     if (!at_exit) files_.clear();
   }
