@@ -7,7 +7,7 @@ import re
 import signal
 
 import pytest
-from conftest import eventually
+from conftest import eventually, gone, state
 from victim import pattern
 
 PIECE, STOP, PIECES = 1024, 1000, 2000
@@ -66,6 +66,27 @@ def test_sigterm_brings_to_the_file_what_the_agent_has(job, tmp_path):
     assert eventually(lambda: path.read_bytes() == pattern(0, 2 * STOP * PIECE), 20), path.stat().st_size
     job.go()
     expect_all_is_well(job, path)
+
+
+def test_a_handler_may_exit_while_a_write_waits_for_the_agent(job, tmp_path):
+    # The write that the signal interrupts keeps its lock for good. An agent that stands still fills the ring.
+    job.victim(tmp_path / "data", "pieces=1000000", f"stop={STOP}", "exits=1", ranks=1)
+    rank = job.at_stop(1)[0]
+    agent = job.agent()
+    os.kill(agent, signal.SIGSTOP)
+    job.go()
+    seen = []
+
+    def waits():
+        seen.append(state(rank))
+        return len(seen) > 25 and set(seen[-25:]) == {"S"}
+
+    assert eventually(waits, 30), job.err
+    os.kill(rank, signal.SIGTERM)
+    ended = eventually(lambda: gone(rank), 10)
+    os.kill(agent, signal.SIGCONT)
+    assert ended
+    job.wait(60)
 
 
 def test_after_sigterm_the_agent_leaves_with_its_last_rank(job, tmp_path):

@@ -9,12 +9,13 @@
  * "closed RANK CLASS", "end". ADD is added to each byte. Then all of that for the file SECOND, 1 MiB and
  * without a stop, after the first one was deleted: "second error ...". With late, rank 1 begins to write so
  * much later; with opens_late, it opens the file so much later. With free, SECOND is opened when N
- * descriptors are free. With again, all pieces are written once more, without ADD, before the sync.
+ * descriptors are free. With again, all pieces are written once more, without ADD, before the sync. With
+ * exits, SIGTERM calls exit(), and the MPI library is asked for MPI_THREAD_MULTIPLE.
  *
  * usage: victim FILE [piece=BYTES] [gap=BYTES] [pieces=N] [stop=I go=GO [term=1]]
  *                    [hold=write|sync|close held=HELD] [sync=1] [fatal=1] [late=MILLISECONDS]
  *                    [opens_late=MILLISECONDS] [add=ADD [again=1]] [progress=PROGRESS pause=MICROSECONDS]
- *                    [second=SECOND [free=N]]
+ *                    [second=SECOND [free=N]] [exits=1]
  *        victim FILE read=BYTES    only reads, and says whether what it finds is right */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -67,6 +68,11 @@ static int tell(const char* call, int error) {
 static void note_signal(int number) {
   (void)number;
   terminated = 1;
+}
+
+static void exit_at_signal(int number) {
+  (void)number;
+  exit(0);
 }
 
 static void wait_for(const char* go) {
@@ -162,7 +168,10 @@ static void read_file(const char* path, long bytes) {
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  const int exits = option(argc, argv, "exits", NULL) != NULL;
+  int level;
+  MPI_Init_thread(&argc, &argv, exits ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+  if (exits) signal(SIGTERM, exit_at_signal);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &nranks);
   if (argc < 2) MPI_Abort(MPI_COMM_WORLD, 2);

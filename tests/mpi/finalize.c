@@ -5,8 +5,11 @@
  * in them: HDF5 writes and closes there what the program left open. The last attribute goes first: MPICH's
  * ROMIO has one too, and cannot open files after it has gone. So the callback of an attribute that was set
  * after the first open opens, writes and closes a file; that of one that was set before, as HDF5's, writes to
- * a file that was opened in the program, reads it, and closes it. A third file is never closed. usage:
- * finalize DIRECTORY */
+ * a file that was opened in the program, reads it, and closes it. A third file is never closed. With exit,
+ * main() returns after the first writes, and an exit handler that was registered before all does the rest: it
+ * writes on, opens one more file, and calls MPI_Finalize. usage: finalize DIRECTORY [exit] */
+#include <unistd.h>
+
 #include "check.h"
 
 enum { pieces = 64, piece_bytes = 96 };
@@ -74,7 +77,20 @@ static void call_at_finalize(MPI_Comm_delete_attr_function* callback) {
   CHECK(MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL));
 }
 
+static void finalize_at_exit(void) {
+  MPI_File in_handler = open_by_name("in_handler");
+  write_pieces(in_handler, 0, pieces);
+  expect_pieces(in_handler, pieces);
+  CHECK(MPI_File_close(&in_handler));
+  write_pieces(forgotten, pieces, 2 * pieces);
+  expect_pieces(forgotten, 2 * pieces);
+  passed("exit handler");
+  if (finish() != MPI_SUCCESS) _exit(1);
+}
+
 int main(int argc, char** argv) {
+  const int at_exit = argc > 2 && strcmp(argv[2], "exit") == 0;
+  if (at_exit && atexit(finalize_at_exit) != 0) return 1;
   start(&argc, &argv);
   snprintf(directory, sizeof directory, "%s", argv[1]);
   call_at_finalize(close_before);
@@ -83,5 +99,5 @@ int main(int argc, char** argv) {
   call_at_finalize(write_late);
   write_pieces(before, 0, pieces);
   write_pieces(forgotten, 0, pieces);
-  return finish();
+  return at_exit ? 0 : finish();
 }

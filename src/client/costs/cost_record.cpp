@@ -109,8 +109,8 @@ void CostBook::learn(const ObservedFiles& observed) {
 }
 
 void CostBook::store() {
-  const std::lock_guard lock(mutex_);
-  store_locked();
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock) store_locked();  // not if a signal has ended the program within of()
 }
 
 void CostBook::store_locked() {

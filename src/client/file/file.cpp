@@ -353,11 +353,11 @@ Status OpenedFile::settle(Kind kind, Extent extent) {
   return status;
 }
 
-// The program left the file open. At exit, other ranks may not close the file, so this only flushes.
+// The program left the file open. At exit, other ranks may not close the file, so this only flushes. What
+// runs later in this process may still use the file.
 void OpenedFile::leave(bool at_exit) {
-  if (closed_.exchange(true)) return;
-  process_.remove(this);
-  end_reading(true);
+  if (at_exit ? closed_.load() : closed_.exchange(true)) return;
+  if (!at_exit) end_reading(true);
   const Status status = settle(at_exit ? Kind::flush : Kind::close, everything);
   if (!status.ok()) process_.say(request_.path + ": " + status.describe());
 }

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "base/checksum.hpp"
+
 namespace millrace::client {
 
 namespace {
@@ -23,15 +25,16 @@ bool make_daemon_ask(const std::string& path) {
 }
 
 // statfs() needs an answer of the daemon. So a thread asks only once in a row for files of the same folder,
-// if their paths are absolute.
+// if their paths are absolute. An object with a destructor would be gone in exit handlers.
 bool on_fuse(const std::string& path) {
-  static thread_local std::string folder;
+  static thread_local std::uint64_t folder = 0;
   static thread_local bool known = false;
   const std::string here = path.substr(0, path.rfind('/') + 1);
-  if (folder == here && here.starts_with('/')) return known;
+  const std::uint64_t number = checksum(here.data(), here.size());
+  if (folder == number && here.starts_with('/')) return known;
   struct statfs system {};
   if (::statfs(path.c_str(), &system) != 0) return false;
-  folder = here;
+  folder = number;
   return known = static_cast<std::uint32_t>(system.f_type) == fuse_magic;
 }
 

@@ -17,10 +17,11 @@ namespace millrace::client {
 
 namespace {
 
+// The static objects of this file live as long as the process: exit handlers may open files.
 std::string name_of(int rank) {
-  static const std::string world = [] {
+  static const std::string& world = []() -> const std::string& {
     const std::string key = world_key(process_settings());
-    return transport::agent_name(checksum(key.data(), key.size())) + "-rank-";
+    return *new std::string(transport::agent_name(checksum(key.data(), key.size())) + "-rank-");
   }();
   return world + std::to_string(rank);
 }
@@ -33,10 +34,10 @@ int from_environment(const char* name) {
 }  // namespace
 
 void attend() {
-  static const Fd held = [] {
+  [[maybe_unused]] static const Fd& held = []() -> const Fd& {
     const int rank = launcher_rank();
     Result<Fd> name = rank < 0 ? Result<Fd>(Code::not_found) : transport::hold_name(name_of(rank));
-    return name ? *std::move(name) : Fd();
+    return *new Fd(name ? *std::move(name) : Fd());
   }();
 }
 
@@ -49,7 +50,7 @@ bool world_is_here(int ranks) {
 bool attends(int rank) { return transport::is_held(name_of(rank)); }
 
 std::uint64_t agent_number() {
-  static const std::string name = agent_name(process_settings());
+  static const std::string& name = *new std::string(agent_name(process_settings()));
   return checksum(name.data(), name.size());
 }
 

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <utility>
@@ -90,11 +91,14 @@ class OwnProcess final : public Process {
   std::atomic<Session*> successor_{nullptr};  // the last of successors_
   std::atomic<std::uint64_t> look_for_successor_ns_{0};
   std::array<Fd, 4> reserved_;  // places for the descriptors of a session: socket, ring, page, eventfd
-  std::mutex files_mutex_;
+  std::timed_mutex files_mutex_;
   std::vector<Leaver*> files_;
   std::atomic<bool> serialized_{false};
-  bool left_ = false;
+  std::atomic<bool> left_{false};
 };
+
+// True from the first session on: process() has something to leave.
+std::atomic<bool> connected{false};
 
 // Lives as long as the process, because exit handlers of the program may still write.
 OwnProcess& process() {
@@ -177,7 +181,7 @@ Session* OwnProcess::session(bool may_start, Reason& why) {
   }
   session_ = *std::move(session);
   ::pthread_atfork(nullptr, nullptr, &in_child);
-  std::atexit([] { process().leave(true); });
+  connected.store(true);
   trace_begin(settings_.trace_directory);
   ready_.store(session_.get(), std::memory_order_release);
   return session_.get();
@@ -249,25 +253,33 @@ Status OwnProcess::datasync(const Fd& file) {
   return ::fdatasync(file.get()) == 0 ? Status() : Status::from_errno(errno);
 }
 
+// A handler of a signal may have called exit(), and the call that it interrupted keeps its locks. So locks
+// are waited for with a bound. The agent takes what is in the ring in any case.
 void OwnProcess::leave(bool at_exit) {
-  if (is_child()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    if (left_) return;
-    left_ = true;
+  if (is_child() || left_.exchange(true)) return;
+  const std::chrono::milliseconds within(settings_.timeout_ms);
+  for (Session* session : {ready_.load(), successor_.load()}) {
+    if (session != nullptr && !session->mutex().comes_free(within)) return;
   }
-  std::vector<Leaver*> files;
   {
-    const std::lock_guard lock(files_mutex_);
-    files = files_;
+    const std::unique_lock lock(files_mutex_, std::chrono::seconds(1));
+    if (!lock) return;
+    for (Leaver* file : files_) file->leave(at_exit);
+    if (!at_exit) files_.clear();
   }
-  for (Leaver* file : files) file->leave(at_exit);
   costs_.store();
   // An agent that was killed could not remove its page.
   if (Session* session = ready_.load(); session != nullptr && session->gone()) transport::bury_dead();
-  if (Session* session = ready_.load()) session->leave();
-  if (Session* session = successor_.load()) session->leave();
+  // At exit, threads and destructors of other libraries may still write: the kernel hangs up later.
+  if (Session* session = ready_.load(); session != nullptr && !at_exit) session->leave();
+  if (Session* session = successor_.load(); session != nullptr && !at_exit) session->leave();
   trace_end(launcher_rank());
+}
+
+// Runs after the program's exit handlers and the destructors of its static objects, which may still write
+// files, close them and finalize MPI.
+__attribute__((destructor)) void leave_at_exit() {
+  if (connected.load()) process().leave(true);
 }
 
 // Returns an address of this node for other nodes, from the first requested interface that has one.

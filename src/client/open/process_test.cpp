@@ -87,6 +87,24 @@ TEST(Client, WhatTheProgramLeftOpenIsWrittenAtTheEnd) {
   EXPECT_EQ(contents(path), pattern(2, 0, 30'000));
 }
 
+TEST(Client, AnExitHandlerWritesAndExitWaitsForWhatIsLeftOpen) {
+  Job job("left-at-exit");
+  const std::string path = job.path("data");
+  create(path);
+  EXPECT_EQ(job.run([&] {
+    static File* file = nullptr;
+    std::atexit([] {
+      if (write_range(*file, 2, 30'000, 60'000, 500) != 0) ::_exit(1);
+    });
+    file = open_file(path).release();
+    RANK_CHECK(write_range(*file, 2, 0, 30'000, 500) == 0);
+    std::exit(0);
+    return 1;
+  }),
+            0);
+  EXPECT_EQ(contents(path), pattern(2, 0, 60'000));
+}
+
 TEST(Client, OnlyRegularFilesAreAccelerated) {
   Job job("device");
   EXPECT_EQ(job.run([&] {

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <atomic>
+#include <chrono>
 #include <ctime>
 
 namespace millrace::client {
@@ -19,16 +21,30 @@ class CallLock {
   explicit CallLock(bool shared) : shared_(shared) {}
 
   void lock() {
-    if (!shared_ || !taken_.exchange(true, std::memory_order_acquire)) return;
-    wait();
+    if (!try_lock()) wait();
   }
-  void unlock() { taken_.store(false, std::memory_order_release); }
+  bool try_lock() {
+    pthread_t nobody{};
+    return !shared_ || holder_.compare_exchange_strong(nobody, ::pthread_self(), std::memory_order_acquire);
+  }
+  void unlock() { holder_.store({}, std::memory_order_release); }
+  // False: a section of this thread has the lock, or for so long one of another thread. In an exit handler, a
+  // signal may have interrupted that section for good.
+  bool comes_free(std::chrono::milliseconds within) {
+    const auto end = std::chrono::steady_clock::now() + within;
+    while (!try_lock()) {
+      const bool own = holder_.load(std::memory_order_relaxed) == ::pthread_self();
+      if (own || std::chrono::steady_clock::now() >= end) return false;
+      const timespec pause{0, 500'000};
+      ::nanosleep(&pause, nullptr);
+    }
+    unlock();
+    return true;
+  }
 
  private:
   void wait() {
-    for (int tries = 0;
-         taken_.load(std::memory_order_relaxed) || taken_.exchange(true, std::memory_order_acquire);
-         ++tries) {
+    for (int tries = 0; holder_.load(std::memory_order_relaxed) != pthread_t{} || !try_lock(); ++tries) {
       if (tries < 16) {
         ::sched_yield();
       } else {
@@ -39,7 +55,7 @@ class CallLock {
   }
 
   const bool shared_;
-  std::atomic<bool> taken_{false};
+  std::atomic<pthread_t> holder_{};
 };
 
 }  // namespace millrace::client

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/fd.hpp"
@@ -183,6 +185,21 @@ TEST(Session, AStallOfTheStorageIsWaitedForAndASilentLoopIsNot) {
     const std::string line = turns ? slow.said[0] : "";
     EXPECT_EQ(line.starts_with("/data/file: the file system (nfs4 server:/data) has not answered"), turns);
   }
+}
+
+TEST(CallLock, ComesFreeUnlessASectionKeepsIt) {
+  using std::chrono::milliseconds;
+  CallLock lock(true);
+  EXPECT_TRUE(lock.comes_free(milliseconds(0)));
+  lock.lock();
+  EXPECT_FALSE(lock.comes_free(milliseconds(60'000))) << "this thread cannot go on";
+  bool free = true;
+  std::thread([&] { free = lock.comes_free(milliseconds(50)); }).join();
+  EXPECT_FALSE(free);
+  std::thread waits([&] { free = lock.comes_free(milliseconds(60'000)); });
+  lock.unlock();
+  waits.join();
+  EXPECT_TRUE(free);
 }
 
 // The agent reuses a slot after its file is closed.

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <mutex>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct Span {
 };
 
 struct Trace {
-  std::mutex mutex;
+  std::timed_mutex mutex;
   std::string folder;
   std::vector<Span> spans;
   std::uint64_t dropped = 0;
@@ -62,7 +63,8 @@ void trace_add(const char* name, std::uint64_t begin_ns, std::uint64_t end_ns, s
 
 void trace_end(int rank) {
   if (!tracing) return;
-  const std::lock_guard lock(trace().mutex);
+  const std::unique_lock lock(trace().mutex, std::chrono::seconds(1));
+  if (!lock) return;  // a signal has ended the program within trace_add()
   report::TraceFile file(trace().folder, "millrace", "rank " + std::to_string(rank));
   for (const Span& span : trace().spans) {
     file.span(static_cast<int>(span.thread), span.name, span.begin_ns, span.end_ns,

@@ -246,9 +246,9 @@ Result<std::unique_ptr<Session>> greet(Fd socket, const Settings& settings, cons
 }
 
 // The key is computed once, because a rank that looks for an agent at every close should not read /proc each
-// time.
+// time. It lives as long as the process: exit handlers may open files.
 std::uint64_t job_hash(const Settings& settings) {
-  static const std::string key = job_key(settings);
+  static const std::string& key = *new std::string(job_key(settings));
   return checksum(key.data(), key.size());
 }
 

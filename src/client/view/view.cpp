@@ -185,7 +185,8 @@ FileView::FileView(std::uint64_t displacement, std::uint64_t etype_size,
 }
 
 FileView::FileView() {
-  static const auto bytes = std::make_shared<const TypeMap>(contiguous_type(1));
+  // Lives as long as the process: exit handlers may open files.
+  static const auto& bytes = *new auto(std::make_shared<const TypeMap>(contiguous_type(1)));
   filetype_ = bytes;
 }
 

@@ -303,7 +303,8 @@ void ReadAhead::drop() {
 }
 
 ReadCounters ReadAhead::counters() {
-  const std::lock_guard guard(mutex_);
+  const std::unique_lock guard(mutex_, std::try_to_lock);
+  if (!guard) return {};  // a signal has ended the program within a read
   ReadCounters now = counters_;
   now.error = broken_;
   return now;

@@ -89,7 +89,8 @@ Status sync_folder(const Fd& folder, int error) {
 }  // namespace
 
 std::string owned_folder(const std::string& directory) {
-  static const std::string machine = machine_number();
+  // Lives as long as the process: exit handlers may open files.
+  static const std::string& machine = *new std::string(machine_number());
   return std::string(directory).append("/").append(own_begin()).append(machine);
 }
 

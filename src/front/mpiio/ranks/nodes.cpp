@@ -124,9 +124,9 @@ std::size_t boot_of(char* text, std::size_t most) {
 // Local disks that were copied from one image have files with equal numbers on several machines. So a file of
 // a local file system is the same file only below one kernel. There, its device tells the file system.
 std::uint64_t own_system_of(const client::TargetFile& target) {
-  // Asks the table of mounts once for each file system.
+  // Asks the table of mounts once for each file system. Exit handlers may open files too.
   static std::mutex mutex;
-  static std::map<std::uint64_t, std::uint64_t> known;
+  static auto& known = *new std::map<std::uint64_t, std::uint64_t>;
   const std::lock_guard lock(mutex);
   const auto [entry, is_new] = known.try_emplace(target.device(), 0);
   if (!is_new || client::is_remote(target)) return entry->second;
