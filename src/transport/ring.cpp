@@ -71,20 +71,6 @@ void Consumer::release() {
   futex_wake(header().producer_waits);
 }
 
-void Consumer::void_records(std::uint64_t begin, std::uint64_t end, std::uint32_t file) {
-  while (begin < end) {
-    std::byte* const at = ring_.data() + (begin & (ring_bytes_ - 1));
-    FrameHeader frame{};
-    std::memcpy(&frame, at, sizeof frame);
-    if (record_bytes(frame.length) > end - begin) return;  // the producer has changed it
-    if (frame.file == file && carries_records(frame.kind)) {
-      frame.kind = Kind::note;
-      std::memcpy(at, &frame, sizeof frame);
-    }
-    begin += record_bytes(frame.length);
-  }
-}
-
 void Consumer::answer(std::uint32_t request, Status status) {
   ReplySlot& slot = header().replies[request % reply_slots];
   slot.code.store(static_cast<std::uint32_t>(status.code()), std::memory_order_relaxed);

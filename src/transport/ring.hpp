@@ -172,9 +172,22 @@ class Consumer {
   // this process dies.
   void keep_from(std::uint64_t position) { keep_ = position; }
 
-  // Makes notes of consumed records that this end still keeps: of `file`, and from `begin` to `end`, which
-  // are places between records. each_kept() then has no record there.
-  void void_records(std::uint64_t begin, std::uint64_t end, std::uint32_t file);
+  // Makes notes of the records from `begin` to `end`, which are places between records that this end keeps,
+  // of the files for which `is` is true. each_kept() then has no record there.
+  template <class Is>
+  void void_records(std::uint64_t begin, std::uint64_t end, Is&& is) {
+    while (begin < end) {
+      std::byte* const at = ring_.data() + (begin & (ring_bytes_ - 1));
+      FrameHeader frame{};
+      std::memcpy(&frame, at, sizeof frame);
+      if (record_bytes(frame.length) > end - begin) return;  // the producer has changed it
+      if (carries_records(frame.kind) && is(frame.file)) {
+        frame.kind = Kind::note;
+        std::memcpy(at, &frame, sizeof frame);
+      }
+      begin += record_bytes(frame.length);
+    }
+  }
 
   // Gives consumed bytes back to the producer and wakes it if it waits and half of the ring is free.
   void release();

@@ -300,6 +300,26 @@ static void test_descriptors(void) {
   passed("descriptors");
 }
 
+/* Bytes that are pending when an open truncates the file do not come back. */
+static void test_truncation(void) {
+  const char* path = name_of(0, "posix_truncated", 1);
+  for (int way = 0; way < 4; ++way) {
+    make_empty(path);
+    MPI_File writer = open_as(MPI_COMM_SELF, path, MPI_MODE_RDWR);
+    put(writer, 0, many, 'a');
+    FILE* stream = NULL;
+    if (way == 0) stream = fdopen(open(path, O_WRONLY | O_TRUNC), "w");
+    if (way == 1) stream = fdopen(creat(path, 0644), "w");
+    if (way == 2) stream = fopen(path, "w");
+    if (way == 3) stream = freopen(path, "w", fopen(path, "r"));
+    EXPECT(stream != NULL && fputs("0123456789", stream) >= 0);
+    EXPECT(fclose(stream) == 0);
+    CHECK(MPI_File_close(&writer));
+    EXPECT(size_by_name(path) == 10);
+  }
+  passed("truncation");
+}
+
 static void test_descriptors_of_others(void) {
   const char* path = name_of(0, "posix_others", 0);
   if (rank == 0) make_empty(path);
@@ -324,6 +344,7 @@ int main(int argc, char** argv) {
   MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
   if (argc > 2 && strcmp(argv[2], "posix") == 0) {
     test_descriptors();
+    test_truncation();
     test_descriptors_of_others();
     return finish();
   }

@@ -110,6 +110,22 @@ TEST(Journal, without_a_file_chunks_go_to_the_target_in_their_order) {
   }
 }
 
+// Requests that come while chunks wait for that answer get theirs.
+TEST(Journal, requests_are_answered_where_there_can_be_no_file) {
+  for (const transport::Kind kind : {transport::Kind::flush, transport::Kind::sync}) {
+    Rig rig(io::MemoryOptions{.max_delay_polls = 50}, "/nowhere");
+    const Fd file = rig.storage.create();
+    const FileSlot slot = rig.open(0, file, tiny(Strategy::journal, true));
+    rig.fill(0, slot, 0, 900 * KiB, 1);
+    rig.step();
+    rig.core.ask(kind, 0, slot, 1, {0, UINT64_MAX});
+    ASSERT_TRUE(rig.await(0, 1));
+    EXPECT_TRUE(rig.reply(0, 1).ok() && rig.same(0));
+    rig.core.close(0, slot, 2, {});
+    ASSERT_TRUE(rig.await(0, 2));
+  }
+}
+
 // The pool has fewer maps with a bit per byte than blocks.
 TEST(Memory, maps_run_out_before_blocks_do) {
   for (const Strategy strategy : {Strategy::automatic, Strategy::journal}) {

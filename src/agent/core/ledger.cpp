@@ -54,7 +54,9 @@ void Ledger::create() {
         *made = *std::move(owned);
         return {};
       });
-  if (watched_) ask(io::Op::look, Act::look_first);
+  if (!watched_ || look_ != Look::none) return;
+  look_ = Look::first;
+  ask(io::Op::look, Act::look);
 }
 
 // Before the name is on the disk, no record in the file is safe.
@@ -203,10 +205,6 @@ void Ledger::complete(Act act, const io::Completion& completion) {
       fail(completion.status);
       state_ = State::failing;
       return;
-    case Act::look_first:
-      last_sign_ns_ = std::max(last_sign_ns_, completion.state.ctime_ns);
-      if (log_ != nullptr) keep_sign();
-      return;
     case Act::look:
       // The descriptor stays open until all is over: its close(2) could hear, and drop, an error of the
       // target's bytes.
@@ -214,7 +212,9 @@ void Ledger::complete(Act act, const io::Completion& completion) {
         look_ = Look::refused;
         return;
       }
-      if (std::exchange(look_, Look::none) == Look::outdated || log_ == nullptr) return;
+      if (look_ == Look::first) last_sign_ns_ = std::max(last_sign_ns_, completion.state.ctime_ns);
+      if (look_ == Look::first && log_ != nullptr) keep_sign();
+      if (std::exchange(look_, Look::none) != Look::asked || log_ == nullptr) return;
       said_.writers = journal::Writers::nobody;
       said_.left = completion.state;
       log_->note(said_.writers, said_.left);

@@ -113,7 +113,7 @@ class Ledger {
 
  private:
   // The ledger's own requests; the log has others.
-  enum class Act : std::uint32_t { look, look_first, create, secure_name };
+  enum class Act : std::uint32_t { look, create, secure_name };
   void ask(io::Op op, Act act, std::function<Status()> what = {});
   void complete(Act act, const io::Completion& completion);
   void create();
@@ -134,8 +134,8 @@ class Ledger {
   bool named_ = false;                          // the file's name is on the disk
   Result<io::Handle> watched_ = Code::invalid;  // the target
   std::uint32_t own_number_;                    // owner number of the ledger's own requests
-  // At the target. Refused: the storage does not tell its state.
-  enum class Look : std::uint8_t { none, asked, outdated, refused } look_ = Look::none;
+  // At the target. First: for its time alone. Refused: the storage does not tell its state.
+  enum class Look : std::uint8_t { none, first, asked, outdated, refused } look_ = Look::none;
   struct Said {
     journal::Writers writers = journal::Writers::owner;
     FileState left;

@@ -83,7 +83,7 @@ void Overflow::complete(const io::Completion& completion) {
   preparing_ = false;
   ++prepared_;
   const Status status = completion.status.ok() && !log_ ? open() : completion.status;
-  no_room_ = !status.ok();
+  no_room_ = !status.ok() && file_bytes() >= room_from_;  // the file may have begun anew meanwhile
   if (status.ok()) room_until_ = room_from_ + room_step_bytes;
   if (log_) return;
   on_ = false;

@@ -63,8 +63,10 @@ void Sweep::send(std::uint32_t chunk, std::vector<WaiterId> waiters) {
 void Sweep::loaded(std::uint64_t index, std::vector<WaiterId>& waiters) {
   const bool next = active_ && lowest_held() == index;
   const std::uint32_t chunk = sort_.take_at(index);
-  if (chunk != LazyPool::none) {
-    auto its = std::exchange(waiters, {});
+  auto its = std::exchange(waiters, {});
+  if (chunk == LazyPool::none) {  // the journal never had it, and it went to the outlet by itself
+    departures_.tell(its);
+  } else {
     next ? send(chunk, std::move(its)) : departures_.to_outlet(chunk, std::move(its));
   }
   (void)advance();

@@ -73,12 +73,19 @@ void Connection::give_back(const Core& core) {
   const auto late = [&core](const Keep& keep) { return !core.kept(keep.file, keep.mark); };
   const auto first = std::ranges::find_if(keeps_, late);
   const std::uint64_t held = first == keeps_.end() ? UINT64_MAX : first->begin;
-  const std::size_t gone = std::erase_if(keeps_, [&](const Keep& keep) {
-    if (late(keep)) return false;
-    if (keep.end > held) ring_.void_records(keep.begin, keep.end, keep.file);
-    return true;
-  });
-  if (gone == 0) return;
+  // Each part that stays is looked at once, whatever files it has.
+  for (auto part = std::ranges::find(keeps_, held, &Keep::begin); part != keeps_.end();) {
+    const auto next =
+        std::find_if(part, keeps_.end(), [&](const Keep& keep) { return keep.begin != part->begin; });
+    if (!std::all_of(part, next, late)) {
+      std::vector<bool> done(opens_.size());
+      for (auto keep = part; keep != next; ++keep) done[keep->file] = !late(*keep);
+      ring_.void_records(part->begin, part->end,
+                         [&done](FileSlot file) { return file < done.size() && done[file]; });
+    }
+    part = next;
+  }
+  if (std::erase_if(keeps_, [&](const Keep& keep) { return !late(keep); }) == 0) return;
   ring_.keep_from(held);
   ring_.release();
 }
@@ -103,6 +110,11 @@ Drained Connection::drain(Core& core, std::uint64_t until, std::vector<PendingRe
     }
     const Drained taken = take(core, frame, payload, requests, damaged, why);
     if (taken != Drained::done) return taken;
+    // Behind a record that is kept, a rescue must not find those that no ledger gets.
+    const bool kept = std::ranges::find(fresh_keeps_, frame.file) != fresh_keeps_.end();
+    if (!kept && (!keeps_.empty() || !fresh_keeps_.empty()))
+      ring_.void_records(ring_.position(), ring_.position() + transport::record_bytes(frame.length),
+                         [](FileSlot) { return true; });
     ring_.consume(frame);
   }
   return Drained::done;

@@ -220,6 +220,31 @@ TEST_F(Ring, a_file_waits_for_its_own_ledger_only) {
   EXPECT_GT(apart, 0U);
 }
 
+// Its slot may soon be of a file that is.
+TEST_F(Ring, behind_a_kept_record_those_of_other_files_are_not_kept) {
+  start_ring(Strategy::journal, {.seed = 1, .max_delay_polls = 20});
+  const Fd other = rig->storage.create();
+  const FileSlot kept = slot;
+  const FileSlot second = rig->open(0, other, tiny(Strategy::sort, true), 2);
+  rank.allow(second, 4 * KiB, false, true);
+  for (const FileSlot to : {kept, second, second}) {
+    slot = to;
+    put(Kind::write, 0, Bytes(30, std::byte{1}));
+  }
+  slot = kept;
+  ASSERT_EQ(drain(), Drained::done);
+  rank.give_back(rig->core);
+  EXPECT_EQ(frames_in_ring(), 3U) << "the ledger does not have the first one yet";
+  std::size_t of_second = 0;
+  producer.each_kept([&](const FrameHeader& frame, const std::byte*) {
+    of_second += frame.file == second && transport::carries_records(frame.kind) ? 1 : 0;
+  });
+  EXPECT_EQ(of_second, 0U);
+  rig->core.close(0, second, 8, {});
+  ASSERT_TRUE(rig->await(0, 8));
+  close_file();
+}
+
 TEST_F(Ring, a_bundle_that_does_not_match_its_checksum_is_damaged_as_a_whole) {
   start_ring(Strategy::automatic);
   Bytes payload = bundle_of({{0, 1}, {100, 1}});

@@ -137,11 +137,16 @@ Reason OpenedFile::enroll_with(Session& session) {
     return Reason::agent_refused;
   }
   slot_ = *slot;
-  if (request_.settings.strategy == Strategy::journal)
-    session.protect({slot_,
-                     journal::identity_of(journal::Kind::rescue, target_.held(),
-                                          process_.identify(target_.held()), request_.group),
-                     request_.routing.lanes > 0 ? journal::Writers::nodes : journal::Writers::owner});
+  if (request_.settings.strategy == Strategy::journal) {
+    Protected own{slot_,
+                  journal::identity_of(journal::Kind::rescue, target_.held(),
+                                       process_.identify(target_.held()), request_.group),
+                  request_.routing.lanes > 0 ? journal::Writers::nodes : journal::Writers::owner};
+    session.with_protected([&own](ProtectedFiles& files, std::uint32_t clock) {
+      own.identity.clock = clock;
+      files.add(std::move(own));
+    });
+  }
   file_bytes_ = request_.file_bytes != 0 ? request_.file_bytes : status.stx_size;
   // The guest may know of writes on other nodes. From now on this open has to ask for them.
   if (request_.late && request_.writable) elsewhere_.store(true, std::memory_order_relaxed);
@@ -348,6 +353,8 @@ Status OpenedFile::settle(Kind kind, Extent extent) {
   if (kind == Kind::close && past_ledger_.load(std::memory_order_relaxed)) (void)forget_ledger();
   const bool safe = !session->view().dirty(slot_) && request_.settings.durability == Durability::server;
   Status status = hand_over(session->request(kind, slot_, extent, tally_));
+  if (kind == Kind::close && request_.settings.strategy == Strategy::journal && !session->lost())
+    session->with_protected([this](ProtectedFiles& files, std::uint32_t) { files.end(slot_); });
   // An agent that died without bytes of this file has lost nothing.
   if (status.code() == Code::lost_agent && safe) status = session->sticky(slot_);
   return status;

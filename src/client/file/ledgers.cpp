@@ -85,6 +85,9 @@ class Ledgers {
 
 Result<Found> Ledgers::look() {
   Found found;
+  // A recovery that locks a ledger may begin or end between these looks.
+  const Result<bool> recovered = journal::is_recovering(directory_);
+  if (!recovered) return recovered.status();
   const Result<std::vector<journal::Named>> logs = journal::logs_of(directory_, target_, reader());
   if (!logs) return logs.status();
   for (const journal::Named& log : *logs) {
@@ -99,7 +102,7 @@ Result<Found> Ledgers::look() {
   if (found.dead == 0 && !found.foreign) return found;  // a recovery may have locked one
   const Result<bool> recovering = journal::is_recovering(directory_);
   if (!recovering) return recovering.status();
-  found.recovering = *recovering;
+  found.recovering = *recovering || (*recovered && found.foreign);
   if (!found.recovering) return found;
   const Result<std::uint64_t> progress = journal::progress_in(directory_, reader());
   if (!progress) return progress.status();

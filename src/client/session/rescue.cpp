@@ -15,6 +15,7 @@ Status rescue(const transport::Producer& ring, const Protected& file, const std:
   std::vector<journal::Record> records;
   ring.each_kept([&](const transport::FrameHeader& frame, const std::byte* at) {
     if (!transport::carries_records(frame.kind) || frame.file != file.file || frame.length == 0) return;
+    if (transport::record_checksum(at, frame.length, frame.offset) != frame.checksum) return;
     const std::span<const std::byte> payload(at, frame.length);
     journal::Record saved{.stamp = frame.span, .offset = frame.offset, .data = payload};
     if (frame.kind == transport::Kind::write) return records.push_back(saved);

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.hpp"
 #include "journal/format.hpp"
@@ -16,6 +18,32 @@ struct Protected {
   std::uint32_t file;
   journal::Identity identity;                          // for the log of the rescue
   journal::Writers writers = journal::Writers::owner;  // beside this rank
+  std::uint32_t opens = 1;                             // of this rank
+};
+
+// The protected files of a session, by slot. Not thread safe.
+class ProtectedFiles {
+ public:
+  // A file replaces an earlier file with its slot. Otherwise its records would be saved as those of the
+  // earlier file.
+  void add(Protected file) {
+    for (Protected& one : files_) {
+      if (one.file == file.file && one.identity.target == file.identity.target) {
+        ++one.opens;
+        return;
+      }
+    }
+    std::erase_if(files_, [&file](const Protected& one) { return one.file == file.file; });
+    files_.push_back(std::move(file));
+  }
+  // The agent has answered a close: all records of this open are safe, and another file may get the slot.
+  void end(std::uint32_t file) {
+    std::erase_if(files_, [file](Protected& one) { return one.file == file && --one.opens == 0; });
+  }
+  std::vector<Protected> take() { return std::exchange(files_, {}); }
+
+ private:
+  std::vector<Protected> files_;
 };
 
 // Call it after the agent has gone. The ring still has the file's records that the agent has not released.

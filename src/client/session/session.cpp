@@ -155,7 +155,7 @@ Status Session::lose() {
 // lack.
 void Session::save() {
   if (!lost()) return;
-  for (const Protected& file : std::exchange(protected_, {})) {
+  for (const Protected& file : protected_.take()) {
     const std::string& path = file.identity.path;
     const Status saved = rescue(parts_.producer, file, parts_.journal_directory,
                                 view_.page().alive_ns.load(std::memory_order_relaxed));
@@ -333,7 +333,7 @@ void Session::leave() {
 }
 
 void Session::abandon_in_child() {
-  protected_.clear();
+  (void)protected_.take();
   lost_.store(true);
   parts_.contact->hang_up();
 }

@@ -89,14 +89,11 @@ class Session {
 
   // The file's sticky error. It stays readable after the agent's death.
   Status sticky(std::uint32_t file);
-  // From now on, if the agent is lost, this rank saves the file's records that are not in the ledger yet. The
-  // file replaces an earlier file with the same slot. Otherwise this file's records would be saved as records
-  // of the earlier file.
-  void protect(Protected file) {
+  // Calls `use` with the files whose records this rank saves if the agent is lost.
+  template <class Use>
+  void with_protected(Use&& use) {
     const std::lock_guard lock(mutex_);
-    std::erase_if(protected_, [&file](const Protected& one) { return one.file == file.file; });
-    file.identity.clock = static_cast<std::uint32_t>(clock_);
-    protected_.push_back(std::move(file));
+    use(protected_, static_cast<std::uint32_t>(clock_));
   }
   // Hangs up. The agent still takes the frames in the ring.
   void leave();
@@ -152,7 +149,7 @@ class Session {
   std::atomic<bool> lost_{false};
   std::atomic<std::uint16_t> port_{0};  // the agent's answer to meet()
   std::uint64_t noted_bytes_ = 0;       // bytes of notes since notes last woke the agent
-  std::vector<Protected> protected_;    // files with strategy journal
+  ProtectedFiles protected_;
   RequestNumbers numbers_;
   std::mutex window_mutex_;
   bool window_made_ = false;  // or tried

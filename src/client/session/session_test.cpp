@@ -50,6 +50,12 @@ journal::Identity rescue_of(std::uint64_t inode, const std::string& path) {
   return {journal::Kind::rescue, {1, inode}, 0, path};
 }
 
+void protect(Session& session, std::uint64_t inode, const char* path) {
+  session.with_protected([=](ProtectedFiles& files, std::uint32_t) {
+    files.add({0, rescue_of(inode, path)});
+  });
+}
+
 // A session with an agent that takes no records and then dies.
 struct Lonely {
   TestFolder folder;
@@ -61,7 +67,7 @@ struct Lonely {
       : session({*transport::Producer::create(256 * KiB), page(),
                  std::make_unique<testing::SilentContact>([this] { return gone; }), 1000, true,
                  folder.path}) {
-    session.protect({0, rescue_of(100, "/data/file")});
+    protect(session, 100, "/data/file");
   }
   static transport::Mapping page() {
     const Result<Fd> memory = transport::make_memory("session_test", sizeof(transport::AgentPage));
@@ -211,8 +217,8 @@ TEST(Session, WhatIsSavedIsOfTheFileThatHasTheNumberNow) {
   Session session({*transport::Producer::create(64 * KiB), *transport::map(memory->get(), page_bytes),
                    std::make_unique<testing::SilentContact>([&gone] { return gone; }), 1000, true,
                    folder.path});
-  session.protect({0, rescue_of(100, "/data/closed")});
-  session.protect({0, rescue_of(200, "/data/open")});
+  protect(session, 100, "/data/closed");
+  protect(session, 200, "/data/open");
   const std::string bytes = "of the second file";
   const Piece piece{0, bytes.data(), bytes.size()};
   Tally tally;
@@ -223,6 +229,21 @@ TEST(Session, WhatIsSavedIsOfTheFileThatHasTheNumberNow) {
   EXPECT_NE(saved.find("/data/open"), std::string::npos);
   EXPECT_NE(saved.find(bytes), std::string::npos);
   EXPECT_EQ(saved.find("/data/closed"), std::string::npos);
+}
+
+// Another file, with another strategy, may have the slot.
+TEST(ProtectedFiles, StayUntilTheirLastCloseIsAnswered) {
+  ProtectedFiles files;
+  for (int opens = 0; opens < 2; ++opens) files.add({3, rescue_of(100, "/data/twice")});
+  files.add({4, rescue_of(200, "/data/once")});
+  files.end(3);
+  files.end(4);
+  const std::vector<Protected> left = files.take();
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].identity.path, "/data/twice");
+  files.add({3, rescue_of(100, "/data/twice")});
+  files.end(3);
+  EXPECT_TRUE(files.take().empty());
 }
 
 // Request 0 stands for no request, and the agent ends the connection with a rank that sends it.

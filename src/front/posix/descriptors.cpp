@@ -15,15 +15,15 @@ using millrace::front::look_for_copy;
 using millrace::front::release;
 using millrace::front::release_all;
 using millrace::front::settle;
-using millrace::front::settle_all;
+using millrace::front::settle_named;
 namespace real = millrace::front::real;
 
 namespace {
 
-// Opens a file. If the open truncates the file, waiting bytes are written first.
+// Opens a file. If the open truncates the file, pending bytes are written first.
 template <class Real>
-int opened(int flags, Real real) {
-  if ((flags & O_TRUNC) != 0) settle_all();
+int opened(int folder, const char* path, int flags, Real real) {
+  if ((flags & O_TRUNC) != 0) settle_named(folder, path, 0, true);
   const int fd = real();
   if (fd < 0) return fd;
   engine().opened(fd, flags);
@@ -67,7 +67,7 @@ MILLRACE_HOOK int open(const char* path, int flags, ...) {
   va_start(arguments, flags);
   const mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
-  return opened(flags, [=] { return real::open(path, flags, mode); });
+  return opened(AT_FDCWD, path, flags, [=] { return real::open(path, flags, mode); });
 }
 
 MILLRACE_HOOK int open64(const char* path, int flags, ...) {
@@ -75,7 +75,7 @@ MILLRACE_HOOK int open64(const char* path, int flags, ...) {
   va_start(arguments, flags);
   const mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
-  return opened(flags, [=] { return real::open64(path, flags, mode); });
+  return opened(AT_FDCWD, path, flags, [=] { return real::open64(path, flags, mode); });
 }
 
 MILLRACE_HOOK int __open(const char* path, int flags, ...) {
@@ -83,7 +83,7 @@ MILLRACE_HOOK int __open(const char* path, int flags, ...) {
   va_start(arguments, flags);
   const mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
-  return opened(flags, [=] { return real::__open(path, flags, mode); });
+  return opened(AT_FDCWD, path, flags, [=] { return real::__open(path, flags, mode); });
 }
 
 MILLRACE_HOOK int __open64(const char* path, int flags, ...) {
@@ -91,7 +91,7 @@ MILLRACE_HOOK int __open64(const char* path, int flags, ...) {
   va_start(arguments, flags);
   const mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
-  return opened(flags, [=] { return real::__open64(path, flags, mode); });
+  return opened(AT_FDCWD, path, flags, [=] { return real::__open64(path, flags, mode); });
 }
 
 MILLRACE_HOOK int openat(int folder, const char* path, int flags, ...) {
@@ -99,7 +99,7 @@ MILLRACE_HOOK int openat(int folder, const char* path, int flags, ...) {
   va_start(arguments, flags);
   const mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
-  return opened(flags, [=] { return real::openat(folder, path, flags, mode); });
+  return opened(folder, path, flags, [=] { return real::openat(folder, path, flags, mode); });
 }
 
 MILLRACE_HOOK int openat64(int folder, const char* path, int flags, ...) {
@@ -107,31 +107,31 @@ MILLRACE_HOOK int openat64(int folder, const char* path, int flags, ...) {
   va_start(arguments, flags);
   const mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
-  return opened(flags, [=] { return real::openat64(folder, path, flags, mode); });
+  return opened(folder, path, flags, [=] { return real::openat64(folder, path, flags, mode); });
 }
 
 MILLRACE_HOOK int __open_2(const char* path, int flags) {
-  return opened(flags, [=] { return real::__open_2(path, flags); });
+  return opened(AT_FDCWD, path, flags, [=] { return real::__open_2(path, flags); });
 }
 
 MILLRACE_HOOK int __open64_2(const char* path, int flags) {
-  return opened(flags, [=] { return real::__open64_2(path, flags); });
+  return opened(AT_FDCWD, path, flags, [=] { return real::__open64_2(path, flags); });
 }
 
 MILLRACE_HOOK int __openat_2(int folder, const char* path, int flags) {
-  return opened(flags, [=] { return real::__openat_2(folder, path, flags); });
+  return opened(folder, path, flags, [=] { return real::__openat_2(folder, path, flags); });
 }
 
 MILLRACE_HOOK int __openat64_2(int folder, const char* path, int flags) {
-  return opened(flags, [=] { return real::__openat64_2(folder, path, flags); });
+  return opened(folder, path, flags, [=] { return real::__openat64_2(folder, path, flags); });
 }
 
 MILLRACE_HOOK int creat(const char* path, mode_t mode) {
-  return opened(O_WRONLY | O_CREAT | O_TRUNC, [=] { return real::creat(path, mode); });
+  return opened(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, [=] { return real::creat(path, mode); });
 }
 
 MILLRACE_HOOK int creat64(const char* path, mode_t mode) {
-  return opened(O_WRONLY | O_CREAT | O_TRUNC, [=] { return real::creat64(path, mode); });
+  return opened(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, [=] { return real::creat64(path, mode); });
 }
 
 MILLRACE_HOOK int close(int fd) {

@@ -21,11 +21,12 @@ void ask_mpi_about(int fd, bool writes, AskMpi ask) {
   errno = error;
 }
 
-void ask_mpi_about(int folder, const char* path, int flags, AskMpi ask) {
+void ask_mpi_about(int folder, const char* path, int flags, bool writes, AskMpi ask) {
   const int error = errno;
   struct stat about;
-  if (ask(nullptr, false) && real::fstatat(folder, path, &about, flags) == 0 && S_ISREG(about.st_mode))
-    (void)ask(&about, false);
+  if (path != nullptr && ask(nullptr, writes) && real::fstatat(folder, path, &about, flags) == 0 &&
+      S_ISREG(about.st_mode))
+    (void)ask(&about, writes);
   errno = error;
 }
 

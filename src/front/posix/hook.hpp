@@ -29,21 +29,22 @@ extern constinit std::atomic<AskMpi> ask_mpi;  // NOLINT(bugprone-dynamic-static
 // Call it before a file is read, written past MPI-IO, or asked for its size. Brings bytes to the file that
 // ranks of this node have written by MPI-IO. Costs one load if the process uses no MPI-IO.
 void ask_mpi_about(int fd, bool writes, AskMpi ask);
-void ask_mpi_about(int folder, const char* path, int flags, AskMpi ask);
+void ask_mpi_about(int folder, const char* path, int flags, bool writes, AskMpi ask);
 inline void ask_for(int fd, bool writes = false) {
   if (AskMpi ask = ask_mpi.load(std::memory_order_acquire)) [[unlikely]]
     ask_mpi_about(fd, writes, ask);
 }
-inline void ask_for(int folder, const char* path, int flags) {
+inline void ask_for(int folder, const char* path, int flags, bool writes) {
   if (AskMpi ask = ask_mpi.load(std::memory_order_acquire)) [[unlikely]]
-    ask_mpi_about(folder, path, flags, ask);
+    ask_mpi_about(folder, path, flags, writes, ask);
 }
 
 // Writes the waiting bytes of a file. Call it before a call that could miss them. Before a call that makes a
-// second descriptor, call release(), which also ends write-behind for the file.
-inline void settle(int fd) {
+// second descriptor, call release(), which also ends write-behind for the file. `writes`: the call changes
+// the file.
+inline void settle(int fd, bool writes = false) {
   engine().behind().settle(fd);
-  ask_for(fd);
+  ask_for(fd, writes);
 }
 inline void settle_all() { engine().behind().settle_all(); }
 inline void release(int fd) {
@@ -51,9 +52,9 @@ inline void release(int fd) {
   ask_for(fd);
 }
 // The same for a file by its name. Settles all files, because the name may mean any of them.
-inline void settle_named(int folder, const char* path, int flags) {
+inline void settle_named(int folder, const char* path, int flags, bool writes = false) {
   settle_all();
-  ask_for(folder, path, flags);
+  ask_for(folder, path, flags, writes);
 }
 // Call it after fd was opened with these flags of open(2). A file that is opened for reading may have a copy.
 void take_copy(int fd);

@@ -84,12 +84,12 @@ MILLRACE_HOOK int statx(int folder, const char* path, int flags, unsigned mask,
 }
 
 MILLRACE_HOOK int truncate(const char* path, off_t size) noexcept {
-  settle_named(AT_FDCWD, path, 0);
+  settle_named(AT_FDCWD, path, 0, true);
   return real::truncate(path, size);
 }
 
 MILLRACE_HOOK int truncate64(const char* path, off64_t size) noexcept {
-  settle_named(AT_FDCWD, path, 0);
+  settle_named(AT_FDCWD, path, 0, true);
   return real::truncate64(path, size);
 }
 

@@ -34,12 +34,12 @@ MILLRACE_HOOK off_t __lseek(int fd, off_t offset, int whence) noexcept {
 }
 
 MILLRACE_HOOK int ftruncate(int fd, off_t size) noexcept {
-  settle(fd);
+  settle(fd, true);
   return real::ftruncate(fd, size);
 }
 
 MILLRACE_HOOK int ftruncate64(int fd, off64_t size) noexcept {
-  settle(fd);
+  settle(fd, true);
   return real::ftruncate64(fd, size);
 }
 

@@ -22,7 +22,7 @@ using millrace::front::Entrance;
 using millrace::front::look_for_copy;
 using millrace::front::release;
 using millrace::front::settle;
-using millrace::front::settle_all;
+using millrace::front::settle_named;
 using millrace::front::staged_fread;
 using millrace::front::staged_fwrite;
 namespace real = millrace::front::real;
@@ -49,8 +49,10 @@ void settle_stream(FILE* stream) {
 // Only streams that are open for writing alone have write-behind, because a preload does not see libc's own
 // reads.
 template <class Real>
-FILE* opened(const char* mode, Real real) {
-  if (mode[0] != 'r') settle_all();  // before the file loses its bytes, and libc looks for its end
+FILE* opened(const char* path, const char* mode, Real real) {
+  if (mode[0] != 'r')
+    settle_named(AT_FDCWD, path, 0,
+                 mode[0] == 'w');  // before the file loses its bytes, and libc looks for its end
   device::look();
   FILE* stream = real();
   if (stream == nullptr) return nullptr;
@@ -62,9 +64,9 @@ FILE* opened(const char* mode, Real real) {
 }
 
 template <class Real>
-FILE* reopened(const char* mode, FILE* stream, Real real) {
+FILE* reopened(const char* path, const char* mode, FILE* stream, Real real) {
   if (engine().behind().any() || engine().reports()) drop(descriptor_of(stream));
-  return opened(mode, real);
+  return opened(path, mode, real);
 }
 
 // The number of bytes of a write that libc would keep in the stream's buffer. libc fills the buffer, and then
@@ -207,19 +209,19 @@ MILLRACE_HOOK size_t fwrite_unlocked(const void* data, size_t size, size_t count
 }
 
 MILLRACE_HOOK FILE* fopen(const char* path, const char* mode) {
-  return opened(mode, [=] { return real::fopen(path, mode); });
+  return opened(path, mode, [=] { return real::fopen(path, mode); });
 }
 
 MILLRACE_HOOK FILE* fopen64(const char* path, const char* mode) {
-  return opened(mode, [=] { return real::fopen64(path, mode); });
+  return opened(path, mode, [=] { return real::fopen64(path, mode); });
 }
 
 MILLRACE_HOOK FILE* freopen(const char* path, const char* mode, FILE* stream) {
-  return reopened(mode, stream, [=] { return real::freopen(path, mode, stream); });
+  return reopened(path, mode, stream, [=] { return real::freopen(path, mode, stream); });
 }
 
 MILLRACE_HOOK FILE* freopen64(const char* path, const char* mode, FILE* stream) {
-  return reopened(mode, stream, [=] { return real::freopen64(path, mode, stream); });
+  return reopened(path, mode, stream, [=] { return real::freopen64(path, mode, stream); });
 }
 
 MILLRACE_HOOK FILE* fdopen(int fd, const char* mode) noexcept {
