@@ -37,9 +37,9 @@ static inline int class_of(int error) {
   return value;
 }
 
-static inline void start(int* argc, char*** argv) {
+static inline void start_as(int level, int* argc, char*** argv) {
   int provided;
-  MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Init_thread(argc, argv, level, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &nranks);
   if (*argc < 2) {
@@ -47,6 +47,8 @@ static inline void start(int* argc, char*** argv) {
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
 }
+
+static inline void start(int* argc, char*** argv) { start_as(MPI_THREAD_MULTIPLE, argc, argv); }
 
 /* The test ends here on all ranks; it has passed if no rank has counted a failure since the last one. */
 static inline void passed(const char* name) {

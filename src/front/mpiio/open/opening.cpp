@@ -9,6 +9,7 @@
 
 #include "client/open/own_process.hpp"
 #include "client/start/log.hpp"
+#include "front/mpiio/open/posix_side.hpp"
 
 namespace millrace::front {
 namespace {
@@ -62,11 +63,13 @@ Settings settings_of(MPI_Info info, const char* filename) {
   return settings;
 }
 
-// Below MPI_THREAD_MULTIPLE the program ensures that MPI calls do not overlap.
+// Below MPI_THREAD_MULTIPLE the program ensures that MPI calls do not overlap. But any thread may call libc's
+// I/O functions, whose hooks ask for pending bytes.
 void ask_for_threads() {
   [[maybe_unused]] static const bool asked = [] {
     int provided = MPI_THREAD_MULTIPLE;
-    if (PMPI_Query_thread(&provided) == MPI_SUCCESS && provided < MPI_THREAD_MULTIPLE)
+    if (!posix_hooks_are_here() && PMPI_Query_thread(&provided) == MPI_SUCCESS &&
+        provided < MPI_THREAD_MULTIPLE)
       client::calls_are_serialized();
     return true;
   }();
