@@ -119,10 +119,8 @@ void test_exception_of_a_communicator() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);  // with MPI_THREAD_MULTIPLE, MPICH holds a lock while it runs a handler
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &nranks);
-  if (argc < 2) return 2;
+  start_as(MPI_THREAD_SINGLE, &argc,
+           &argv);  // with MPI_THREAD_MULTIPLE, MPICH holds a lock while a handler runs
   const std::string path = std::string(argv[1]) + "/jumps." + std::to_string(rank);
   test_jump(path + ".1");
   test_exception(path + ".2");
