@@ -192,7 +192,9 @@ Result<std::vector<std::string>> list_folder(const std::string& folder, const st
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(folder.c_str()), &::closedir);
   if (!listing)
     return errno == ENOENT ? Result(found) : Result<std::vector<std::string>>(Status::from_errno(errno));
-  if (Status own = check_folder(folder); !own.ok()) return own;
+  const Status own = check_folder(folder);
+  if (own.code() == Code::not_found) return found;  // removed meanwhile, with the last of its files
+  if (!own.ok()) return own;
   errno = 0;  // the end of the folder does not change it
   while (const dirent* entry = ::readdir(listing.get())) {
     const std::string name = entry->d_name;
