@@ -128,6 +128,19 @@ def test_a_disk_that_breaks_is_an_error_on_every_rank(job_on_disk, disk):
     assert "I/O error" in job.err
 
 
+def expect_a_wait_while_frozen(job, disk):
+    """Freezes the disk, lets the stopped job go on, and thaws the disk: the job waits, and ends without an error."""
+    freeze(disk)
+    job.go()
+    waits = eventually(lambda: SILENT in job.err, SEEN_S)
+    eventually(lambda: False, 5)
+    told = job.errors()
+    thaw(disk)
+    assert waits and told == {}, f"{job.out}\n{job.err}"
+    assert job.wait(SEEN_S) == 0 and job.errors() == {}, f"{job.out}\n{job.err}"
+    job.expect_nothing_left()
+
+
 @pytest.mark.parametrize("kind", [{"strategy": "journal"}, {"durability": "node"}], ids=["journal", "node"])
 @pytest.mark.parametrize("shared", [False, True], ids=["journals", "journals and file, in the middle of writes"])
 def test_a_disk_of_journals_that_hangs_is_waited_for(job, tmp_path, shared, kind):
@@ -141,15 +154,7 @@ def test_a_disk_of_journals_that_hangs_is_waited_for(job, tmp_path, shared, kind
         if shared:
             job.go()
             eventually(lambda: False, 0.4)
-        freeze(disk)
-        job.go()
-        waits = eventually(lambda: SILENT in job.err, SEEN_S)
-        eventually(lambda: False, 5)
-        told = job.errors()
-        thaw(disk)
-        assert waits and told == {}, f"{job.out}\n{job.err}"
-        assert job.wait(SEEN_S) == 0 and job.errors() == {}, f"{job.out}\n{job.err}"
-        job.expect_nothing_left()
+        expect_a_wait_while_frozen(job, disk)
         assert not list(disk.glob("*/*.journal"))
         assert path.read_bytes() == pattern(0, 2 * pieces * PIECE)
 
@@ -162,15 +167,7 @@ def test_an_agent_without_memory_waits_for_the_disk_of_its_journals(job, tmp_pat
         settings = {"strategy": "journal", "sort_buffer": "1MiB", "journal_directory": disk, "timeout": "1s"}
         job.victim(path, f"pieces={pieces}", "stop=1", **settings)
         job.at_stop()
-        freeze(disk)
-        job.go()
-        waits = eventually(lambda: SILENT in job.err, SEEN_S)
-        eventually(lambda: False, 5)
-        told = job.errors()
-        thaw(disk)
-        assert waits and told == {}, f"{job.out}\n{job.err}"
-        assert job.wait(SEEN_S) == 0 and job.errors() == {}, f"{job.out}\n{job.err}"
-        job.expect_nothing_left()
+        expect_a_wait_while_frozen(job, disk)
         assert path.read_bytes() == pattern(0, 2 * pieces * PIECE)
 
 

@@ -50,9 +50,8 @@ void settle_stream(FILE* stream) {
 // reads.
 template <class Real>
 FILE* opened(const char* path, const char* mode, Real real) {
-  if (mode[0] != 'r')
-    settle_named(AT_FDCWD, path, 0,
-                 mode[0] == 'w');  // before the file loses its bytes, and libc looks for its end
+  // Before the file loses its bytes, and libc looks for its end.
+  if (mode[0] != 'r') settle_named(AT_FDCWD, path, 0, mode[0] == 'w');
   device::look();
   FILE* stream = real();
   if (stream == nullptr) return nullptr;

@@ -209,7 +209,7 @@ bool opened_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode
   }
 }
 
-// What comes before the library's open. True if that is not needed.
+// Millrace's part before the library's open. True if the file is open, or refused, without the library.
 bool opened_otherwise(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info,
                       MPI_File* fh, int& result) {
   meet_posix_hooks();
@@ -219,7 +219,7 @@ bool opened_otherwise(Entry entry, MPI_Comm comm, const char* filename, int amod
   return opened_on_first(entry, comm, filename, amode, info, fh, result);
 }
 
-// What comes after it. False: the file is closed again, because some rank must not open it.
+// Millrace's part after it. False: the file is closed again, because some rank must not open it.
 bool share(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh, bool opened) {
   const Scope scope;
   const bool writes = (amode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
