@@ -27,7 +27,6 @@ namespace millrace::sim {
 struct Agreement {
   std::uint64_t group = 0;
   bool routed = false;  // the nodes work together on the file
-  bool alone = false;   // all ranks leave the file to the MPI library
   std::vector<transport::TcpAddress> addresses;
 };
 

@@ -33,14 +33,6 @@ Agreement Cluster::agree() {
     made.addresses.push_back(io::VirtualNet::address_of(n, port ? *port : std::uint16_t{0}));
     if (!port) made.routed = false;
   }
-  const bool leavable = scenario_.settings.strategy == Strategy::automatic &&
-                        scenario_.settings.durability == Durability::server && !scenario_.stands_in;
-  made.alone = leavable;
-  for (const Rank& rank : ranks_) {
-    if (scenario_.onlooker == rank.number) continue;
-    client::Lessons& lessons = rank.process->lessons();
-    made.alone &= lessons.mixed.has(path_);
-  }
   return made;
 }
 
@@ -59,7 +51,7 @@ Status Cluster::open(Rank& rank) {
   rank.handle = *handle;
   const bool onlooker = scenario_.onlooker == rank.number;
   if (scenario_.second_handles || onlooker) rank.second = client::open_guest(path_, *rank.process);
-  if (opening.alone || onlooker) return {};
+  if (onlooker) return {};
   client::OpenRequest request;
   request.path = path_;
   if (is_elsewhere(rank)) request.stand_in = stand_in(rank.node);

@@ -71,9 +71,7 @@ def _compared(grounds: list[Ground]) -> str:
         return _faster(value, bound, str(told[0].get("way")))
     if told[0]["unit"] == "ns_saved":
         each = [human_time(total / len(told)) for total in (value, bound)]
-        return f"the pipeline would have saved a rank {each[0]} so far, its share of the start is {each[1]}"
-    if told[0]["unit"] == "questions":
-        return f"{value} question{'s' if value > 1 else ''} to the agent cost more than the pipeline saved"
+        return f"the pipeline would have saved a rank {each[0]} so far, to enter it costs {each[1]}"
     if told[0]["unit"] == "thousandths":
         each = [f"{total / len(told) / 10:.0f} %" for total in (value, bound)]
         return f"the last such file was read to {each[0]}, the bound is {each[1]}"

@@ -346,10 +346,7 @@ def test_each_unit_has_its_words():
         return reasons({"way": "direct", "reason": "r", "setting": "", **ground})[0]
 
     assert words(value=2, bound=4, unit="ns_saved") == (
-        "direct: r: the pipeline would have saved a rank 2 ns so far, its share of the start is 4 ns (1 rank)"
-    )
-    assert words(value=5, bound=0, unit="questions") == (
-        "direct: r: 5 questions to the agent cost more than the pipeline saved (1 rank)"
+        "direct: r: the pipeline would have saved a rank 2 ns so far, to enter it costs 4 ns (1 rank)"
     )
     assert "read to 95 %, the bound is 90 %" in words(value=950, bound=900, unit="thousandths")
     assert words(value=1024, bound=4096, unit="bytes") == "direct: r: 1.0 KiB, the bound is 4.0 KiB (1 rank)"

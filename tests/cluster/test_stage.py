@@ -5,7 +5,6 @@
 import contextlib
 import os
 import random
-import re
 import signal
 import time
 from itertools import product

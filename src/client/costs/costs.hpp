@@ -20,6 +20,7 @@ struct Transfer {
   bool made_stable = false;  // the program syncs its files, or durability is disk
   bool routed = false;       // the file's bytes pass agents of several nodes
   bool goes_on = false;      // a further part of a call that has been counted
+  bool entered = false;      // the file is in the pipeline
   bool met = false;          // the ranks have met in the MPI library since the previous transfer
   // How much longer the agent's work takes because waiting ranks poll, in 1024ths: crowding().
   std::uint64_t crowding = 0;

@@ -10,7 +10,7 @@ namespace millrace::client {
 namespace {
 
 // The pipeline uses memory and processors that the program may need. So it has to save at least this part of
-// its own time.
+// its own time before a file enters it.
 constexpr std::uint64_t least_gain = 16;
 
 std::uint64_t saving(const Expected& expected) {
@@ -37,7 +37,10 @@ Choice choose(const Settings& process, const FileSettings& file, const Transfer&
     return mean < above ? asked_for(true, Reason::below_direct_above, above)
                         : asked_for(false, Reason::direct_above, above);
   }
-  const bool faster = both.direct_ps > both.pipeline_ps + both.pipeline_ps / least_gain;
+  // A file that is in the pipeline stays there for all but clear gains: calls that go past it ask for the
+  // bytes that are pending in their way.
+  const bool faster = transfer.entered ? both.direct_ps + both.direct_ps / least_gain > both.pipeline_ps
+                                       : both.direct_ps > both.pipeline_ps + both.pipeline_ps / least_gain;
   const Reason why = faster ? Reason::pipeline_faster : Reason::library_as_fast;
   return {faster, {why, mean, both.direct_ps / 1000, both.pipeline_ps / 1000}, true, both};
 }
@@ -58,34 +61,27 @@ std::uint64_t break_even(const Costs& costs, bool made_stable) {
   return from;
 }
 
-std::uint64_t Account::share_ps(std::uint32_t members, std::uint64_t crowding) const {
-  const std::uint64_t start = costs_.start_ps + costs_.start_ps / 1024 * crowding;
-  return start / std::max<std::uint32_t>(members, 1);
+std::uint64_t Account::cost_ps(const Entrance& entrance) const {
+  // To register a file takes about as long as three questions.
+  const std::uint64_t start = costs_.start_ps + costs_.start_ps / 1024 * entrance.crowding;
+  const std::uint64_t share = start / std::max<std::uint32_t>(entrance.members, 1);
+  return entrance.agent_runs ? std::min(share, 3 * costs_.trip_ps) : share;
 }
 
-bool Account::pays_for_start(const Expected& expected, std::uint32_t members, std::uint64_t crowding) {
+bool Account::pays_to_enter(const Expected& expected, const Entrance& entrance) {
   const std::uint64_t missed = missed_ps_.load(std::memory_order_relaxed) + saving(expected);
   missed_ps_.store(missed, std::memory_order_relaxed);
-  return missed >= share_ps(members, crowding);
+  return missed >= cost_ps(entrance);
 }
 
-Ground Account::too_little(std::uint64_t piece_bytes, std::uint32_t members, std::uint64_t crowding) const {
-  return {Reason::too_little_for_agent, piece_bytes, missed_ps_.load(std::memory_order_relaxed) / 1000,
-          share_ps(members, crowding) / 1000};
+void Account::note_read() {
+  const std::uint64_t missed = missed_ps_.load(std::memory_order_relaxed);
+  missed_ps_.store(missed - std::min(missed, costs_.trip_ps), std::memory_order_relaxed);
 }
 
-void Account::add(const Expected& expected) {
-  const auto most = static_cast<std::int64_t>(most_questions * costs_.trip_ps);
-  const std::int64_t balance = balance_ps_.load(std::memory_order_relaxed);
-  if (balance < most)
-    balance_ps_.store(balance + static_cast<std::int64_t>(saving(expected)), std::memory_order_relaxed);
-}
-
-bool Account::pays_for_question() {
-  const std::int64_t rest =
-      balance_ps_.load(std::memory_order_relaxed) - static_cast<std::int64_t>(costs_.trip_ps);
-  balance_ps_.store(rest, std::memory_order_relaxed);
-  return rest >= 0;
+Ground Account::too_little(std::uint64_t piece_bytes, const Entrance& entrance) const {
+  return {Reason::too_little_so_far, piece_bytes, missed_ps_.load(std::memory_order_relaxed) / 1000,
+          cost_ps(entrance) / 1000};
 }
 
 }  // namespace millrace::client

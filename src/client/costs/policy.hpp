@@ -31,32 +31,34 @@ Choice choose(const Settings& process, const FileSettings& file, const Transfer&
 // with one piece each, and without settings. `made_stable`: for a program that syncs its files.
 std::uint64_t break_even(const Costs& costs, bool made_stable);
 
-// Compares the time that the pipeline saves for the transfers of one file with its other costs: the start of
-// an agent, and questions before reads. Thread safe; two threads at once may lose the count of a transfer.
+// The way of an open's transfers into the pipeline. This rank's part of it: one of `members` of the node.
+struct Entrance {
+  std::uint32_t members = 1;
+  std::uint64_t crowding = 0;  // crowding(): polling ranks delay the start as all work of an agent
+  bool agent_runs = false;
+};
+
+// Decides when the transfers of one open leave the MPI library for the pipeline, which they do once. It
+// compares the time that the pipeline would have saved so far with what it costs beside the transfers: the
+// start of an agent, the registration of the file, and a question before each read of bytes just written. A
+// rank that waits until both are equal loses at most this cost. Thread safe; two threads at once may lose the
+// count of a transfer.
 class Account {
  public:
   explicit Account(const Costs& costs) : costs_(costs) {}
 
-  // Counts a transfer that the pipeline would make faster, while there is no agent. True: such transfers
-  // would by now have saved this rank's share of the agent's start, one part in `members`. A rank that waits
-  // until then loses at most this share. Polling ranks delay the start as they delay all work of an agent.
-  bool pays_for_start(const Expected& expected, std::uint32_t members, std::uint64_t crowding = 0);
-  // The reason after that answer was false: the time that the agent would have saved, and this rank's share.
-  Ground too_little(std::uint64_t piece_bytes, std::uint32_t members, std::uint64_t crowding) const;
-  // Counts a transfer through the pipeline.
-  void add(const Expected& expected);
-  // Counts a read that has to ask the agent. False: the file's questions cost more than its transfers save.
-  bool pays_for_question();
+  // Counts a transfer that the pipeline would make faster. True: the file should enter the pipeline.
+  bool pays_to_enter(const Expected& expected, const Entrance& entrance);
+  // Counts a read that would have to ask the agent.
+  void note_read();
+  // The reason after pays_to_enter() was false: the time that the pipeline would have saved, and its cost.
+  Ground too_little(std::uint64_t piece_bytes, const Entrance& entrance) const;
 
  private:
-  std::uint64_t share_ps(std::uint32_t members, std::uint64_t crowding) const;
-
-  // The questions that a file may ask before it has saved anything, and the most that it can save up.
-  static constexpr std::uint64_t first_questions = 3, most_questions = 64;
+  std::uint64_t cost_ps(const Entrance& entrance) const;
 
   const Costs& costs_;
   std::atomic<std::uint64_t> missed_ps_{0};
-  std::atomic<std::int64_t> balance_ps_{static_cast<std::int64_t>(first_questions * costs_.trip_ps)};
 };
 
 }  // namespace millrace::client

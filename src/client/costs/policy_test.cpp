@@ -109,45 +109,60 @@ TEST(Policy, TheBreakEvenIsWhereTheChoiceTurns) {
   EXPECT_EQ(break_even(always, false), GiB) << "bounded";
 }
 
-TEST(Account, AnAgentIsStartedWhenItWouldHavePaidForItself) {
+TEST(Policy, AFileInThePipelineLeavesItForClearGainsOnly) {
+  const auto entered = [](std::uint64_t size, bool is) {
+    return way_of({.bytes = size, .pieces = 1, .calls = 1, .entered = is}).pipeline;
+  };
+  const std::uint64_t even = break_even({}, false);
+  EXPECT_FALSE(entered(even, false));
+  EXPECT_TRUE(entered(even, true)) << "as fast";
+  EXPECT_FALSE(entered(MiB, true)) << "a large piece";
+}
+
+TEST(Account, AFileEntersThePipelineWhenItWouldHavePaid) {
   Costs costs;
   costs.start_ps = 1'000;
   Account alone(costs), one_of_four(costs);
   const Expected gain{150, 50};
-  for (int i = 1; i < 10; ++i) EXPECT_FALSE(alone.pays_for_start(gain, 1)) << i;
-  EXPECT_TRUE(alone.pays_for_start(gain, 1));
-  EXPECT_FALSE(one_of_four.pays_for_start(gain, 4));
-  EXPECT_FALSE(one_of_four.pays_for_start({50, 150}, 4)) << "no gain";
-  EXPECT_FALSE(one_of_four.pays_for_start({100, 50}, 4));
-  EXPECT_TRUE(one_of_four.pays_for_start(gain, 4)) << "its neighbours gain as much";
+  for (int i = 1; i < 10; ++i) EXPECT_FALSE(alone.pays_to_enter(gain, {})) << i;
+  EXPECT_TRUE(alone.pays_to_enter(gain, {}));
+  const Entrance quarter{.members = 4};
+  EXPECT_FALSE(one_of_four.pays_to_enter(gain, quarter));
+  EXPECT_FALSE(one_of_four.pays_to_enter({50, 150}, quarter)) << "no gain";
+  EXPECT_FALSE(one_of_four.pays_to_enter({100, 50}, quarter));
+  EXPECT_TRUE(one_of_four.pays_to_enter(gain, quarter)) << "its neighbours gain as much";
   costs.start_ps = 1024;
   Account crowded(costs);
-  for (int i = 1; i < 8; ++i) EXPECT_FALSE(crowded.pays_for_start({256, 0}, 1, 1024)) << i;
-  EXPECT_TRUE(crowded.pays_for_start({256, 0}, 1, 1024)) << "twice as long";
+  const Entrance polled{.crowding = 1024};
+  for (int i = 1; i < 8; ++i) EXPECT_FALSE(crowded.pays_to_enter({256, 0}, polled)) << i;
+  EXPECT_TRUE(crowded.pays_to_enter({256, 0}, polled)) << "twice as long";
   Costs free;
-  EXPECT_TRUE(Account(free).pays_for_start({0, 0}, 1));
+  EXPECT_TRUE(Account(free).pays_to_enter({0, 0}, {}));
 }
 
-TEST(Account, QuestionsEndThePipelineThatDoesNotPayForThem) {
+TEST(Account, AnAgentThatRunsCostsNoStart) {
   Costs costs;
-  costs.trip_ps = 100;
-  Account idle(costs), busy(costs);
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(idle.pays_for_question()) << i;
-  EXPECT_FALSE(idle.pays_for_question());
-  for (int i = 0; i < 1000; ++i) {
-    busy.add({150, 30});
-    EXPECT_TRUE(busy.pays_for_question()) << i;
-  }
-}
-
-TEST(Account, WhatIsSavedUpIsBounded) {
-  Costs costs;
+  costs.start_ps = 1'000'000;
   costs.trip_ps = 100;
   Account account(costs);
-  for (int i = 0; i < 1000; ++i) account.add({150, 50});
-  int questions = 0;
-  while (account.pays_for_question()) ASSERT_LT(++questions, 100);
-  EXPECT_GE(questions, 60);
+  const Entrance runs{.agent_runs = true};
+  for (int i = 1; i < 3; ++i) EXPECT_FALSE(account.pays_to_enter({100, 0}, runs)) << i;
+  EXPECT_TRUE(account.pays_to_enter({100, 0}, runs)) << "the registration of the file";
+  costs.start_ps = 0;
+  EXPECT_TRUE(Account(costs).pays_to_enter({0, 0}, runs));
+}
+
+TEST(Account, AFileThatIsReadAfterEveryWriteStaysWithTheLibrary) {
+  Costs costs;
+  costs.start_ps = 1'000;
+  costs.trip_ps = 400;
+  Account account(costs);
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_FALSE(account.pays_to_enter({150, 50}, {})) << i;
+    account.note_read();
+  }
+  for (int i = 1; i < 10; ++i) EXPECT_FALSE(account.pays_to_enter({150, 50}, {})) << i;
+  EXPECT_TRUE(account.pays_to_enter({150, 50}, {})) << "the reads have ended";
 }
 
 TEST(Reasons, ADecisionByCostsNamesBothTimesAndThePieces) {
@@ -196,9 +211,9 @@ TEST(Reasons, AnAccountTellsWhatItHasSavedOfTheStart) {
   Costs costs;
   costs.start_ps = 10'000'000;
   Account account(costs);
-  EXPECT_FALSE(account.pays_for_start({1'000'000, 0}, 2));
-  const Ground ground = account.too_little(512, 2, 0);
-  EXPECT_EQ(ground.reason, Reason::too_little_for_agent);
+  EXPECT_FALSE(account.pays_to_enter({1'000'000, 0}, {.members = 2}));
+  const Ground ground = account.too_little(512, {.members = 2});
+  EXPECT_EQ(ground.reason, Reason::too_little_so_far);
   EXPECT_EQ(ground.value, 1'000);
   EXPECT_EQ(ground.bound, 5'000);
   EXPECT_EQ(setting_for(ground, false), "--direct-above 1KiB");

@@ -21,7 +21,7 @@ constexpr std::array<ReasonText, static_cast<std::size_t>(Reason::end_of_list)> 
     {Reason::direct_above, "pieces of direct_above or more", by_piece, Unit::bytes},
     {Reason::pipeline_faster, "expected to take less time", by_piece, Unit::ns},
     {Reason::library_as_fast, "the MPI library is expected to take no longer", by_piece, Unit::ns},
-    {Reason::too_little_for_agent, "too little so far to start an agent for", by_piece, Unit::ns_saved},
+    {Reason::too_little_so_far, "too little so far for the pipeline", by_piece, Unit::ns_saved},
     {Reason::on_another_node, "the file is on another node", "--target shared"},
     {Reason::child_of_fork, "a child of fork() writes past the pipeline", ""},
     {Reason::turned_off, "turned off", "MILLRACE=1"},
@@ -32,8 +32,6 @@ constexpr std::array<ReasonText, static_cast<std::size_t>(Reason::end_of_list)> 
     {Reason::cannot_open_again, "the file cannot be opened a second time", ""},
     {Reason::not_regular, "not a regular file", ""},
     {Reason::agent_refused, "the agent refused the file", ""},
-    {Reason::read_often, "read after every few writes", "--strategy sort", Unit::questions},
-    {Reason::name_read_often, "files of this name are read after every few writes", "--strategy sort"},
     {Reason::atomic_mode, "atomic mode", ""},
     {Reason::input_copied, "copied to every node at MPI_Init", "--posix-stage", Unit::bytes},
     {Reason::finalized, "MPI has been finalized", ""},
@@ -99,7 +97,7 @@ std::string words_of_size(std::uint64_t bytes) {
 const ReasonText& text_of(Reason reason) { return texts[static_cast<std::size_t>(reason)]; }
 
 std::string_view name_of(Unit unit) {
-  constexpr std::array<std::string_view, 6> names{"", "bytes", "ns", "ns_saved", "questions", "thousandths"};
+  constexpr std::array<std::string_view, 5> names{"", "bytes", "ns", "ns_saved", "thousandths"};
   return names[static_cast<std::size_t>(unit)];
 }
 

@@ -20,7 +20,7 @@ enum class Reason : std::uint8_t {
   direct_above,
   pipeline_faster,
   library_as_fast,
-  too_little_for_agent,
+  too_little_so_far,
   on_another_node,
   child_of_fork,
   // Of a file.
@@ -32,8 +32,6 @@ enum class Reason : std::uint8_t {
   cannot_open_again,
   not_regular,
   agent_refused,
-  read_often,
-  name_read_often,
   atomic_mode,
   input_copied,
   // Of a process without an agent.
@@ -79,8 +77,7 @@ enum class Unit : std::uint8_t {
   none,
   bytes,
   ns,           // the expected times of the transfer: by the MPI library, and through the pipeline
-  ns_saved,     // the time that the pipeline would have saved so far, and the time that it has to save
-  questions,    // to the agent; they are compared with nothing
+  ns_saved,     // the time that the pipeline would have saved so far, and the cost of entering it
   thousandths,  // of a file
 };
 

@@ -34,8 +34,6 @@ OpenedFile::OpenedFile(OpenRequest request, Reason barred, Process& process)
       successor_(process, Guest::Of::successor),
       account_(request_.costs),
       through_(request_.through) {
-  if (may_turn_off() && (request_.mixed || process_.lessons().mixed.has(request_.path)))
-    turned_off_.store(Reason::name_read_often);
   const std::string& name = request_.stand_in.empty() ? request_.path : request_.stand_in;
   if (request_.found.number() != 0) {
     target_ = std::move(request_.found);
@@ -59,10 +57,12 @@ Choice OpenedFile::decide(const Transfer& transfer) {
     return {false, {why}};
   const Choice choice = choose(process_.settings(), request_.settings, transfer, request_.costs);
   if (!choice.pipeline || transfer.bytes == 0 || registered()) return choice;
-  if (choice.by_costs && !account_.pays_for_start(choice.expected, request_.members, transfer.crowding) &&
-      process_.joined() == nullptr)
-    return {false, account_.too_little(choice.ground.piece_bytes, request_.members, transfer.crowding), true,
-            choice.expected};
+  // If another rank of the node has brought the file into the pipeline, this one follows.
+  const Entrance entrance{request_.members, transfer.crowding, process_.joined() != nullptr};
+  if (choice.by_costs && !account_.pays_to_enter(choice.expected, entrance) && !known_to_agent()) {
+    unasked_.store(true, std::memory_order_relaxed);
+    return {false, account_.too_little(choice.ground.piece_bytes, entrance), true, choice.expected};
+  }
   if (enroll(true)) return choice;
   return {false, {barred_.load(std::memory_order_relaxed)}};
 }
@@ -71,6 +71,7 @@ bool OpenedFile::enter_pipeline(const Transfer& transfer) {
   Transfer known = transfer;
   known.made_stable = goes_to_disk();
   known.routed = request_.routing.lanes > 0;
+  known.entered = registered();
   if (transfer.met || !registered()) known.crowding = crowding(request_.members, process_.processors());
   const Choice choice = decide(known);
   const auto add = [](std::atomic<std::uint64_t>& sum, std::uint64_t more) {
@@ -82,7 +83,6 @@ bool OpenedFile::enter_pipeline(const Transfer& transfer) {
   const std::uint64_t calls = transfer.goes_on ? 0 : 1;
   if (choice.pipeline) {
     why_pipeline_.store(choice.ground);
-    account_.add(choice.expected);
     add(calls_, calls);
   } else {
     why_direct_.store(choice.ground);
@@ -297,8 +297,6 @@ void OpenedFile::report(Status status) {
   if (path.empty()) return;
   Ground direct = why_direct_.load();
   if (direct.reason == Reason::none) direct = {barred_.load()};
-  if (request_.mixed) direct = {turned_off_.load()};
-  if (direct.reason == Reason::read_often) direct.value = flushes_.load();
   report::append_line(path, to_json({request_.path,
                                      why_pipeline_.load(),
                                      direct,

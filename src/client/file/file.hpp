@@ -27,10 +27,8 @@ struct OpenRequest {
   std::uint32_t members = 1;  // ranks of that open on this node
   FileSettings settings;      // after hints
   bool writable = true;
-  Costs costs = {};               // costs of its file system, the same for all ranks
-  std::uint64_t file_system = 0;  // number_of_file_system(); 0: the costs do not change by this open
-  bool mixed =
-      false;  // all ranks know the file's series as mixed (is_mixed()); the open is for the report only
+  Costs costs = {};                 // costs of its file system, the same for all ranks
+  std::uint64_t file_system = 0;    // number_of_file_system(); 0: the costs do not change by this open
   transport::Routing routing = {};  // for ranks on several nodes whose agents work together
   bool through = false;             // the agents carry reads too
   Reason left = Reason::none;       // why all ranks leave the file to the MPI library

@@ -12,6 +12,10 @@ using transport::Kind;
 
 Status OpenedFile::flush(Extent extent) {
   if (extent.empty() || process_.is_child()) return {};
+  if (unasked_.load(std::memory_order_relaxed)) {
+    unasked_.store(false, std::memory_order_relaxed);
+    account_.note_read();
+  }
   // The agents may read ahead of this read, and then the bytes of earlier writes have to be in the file too.
   if (carries_reads()) extent = everything;
   const Status status = flush_own(extent);
@@ -36,10 +40,6 @@ Status OpenedFile::flush_own(Extent extent) {
   extent = process_.with_the_end(extent, target_);
   const TraceSpan span("flush", extent.size());
   flushes_.fetch_add(1, std::memory_order_relaxed);
-  if (dirty && may_turn_off() && !account_.pays_for_question()) {
-    turned_off_.store(Reason::read_often);
-    process_.lessons().mixed.add(request_.path);
-  }
   const Status status = ask(*session, Kind::flush, extent);
   if (elsewhere && !status.ok()) elsewhere_.store(true, std::memory_order_relaxed);
   return status;

@@ -172,6 +172,7 @@ class OpenedFile final : public File, private Leaver {
   Guest guest_;      // asks the agent for a file in which this open has no part
   Guest successor_;  // asks a second agent, which started after this rank's agent died
   Account account_;
+  std::atomic<bool> unasked_{false};  // the next read would have to ask, if its file were in the pipeline
   Stint stint_;
   Sieve sieve_;
   std::atomic<std::uint64_t> calls_{0};  // through the pipeline

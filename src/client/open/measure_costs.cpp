@@ -59,7 +59,7 @@ constexpr std::uint64_t part_bound_ns =
     100'000'000;  // on a slow file system, ranks stop writing after this time
 constexpr unsigned least_ranks = 2, most_ranks = 4;
 constexpr std::uint64_t least_call_ps = 100'000;  // no system call takes less
-constexpr int questions = 3;                      // a file with more questions goes back to the MPI library
+constexpr int questions = 3;                      // of which the fastest counts
 // Without a step of any rank. A node with one processor, where ranks that wait keep the agent from it, takes
 // a second for a part.
 constexpr std::uint64_t bound_ns = 30'000'000'000;

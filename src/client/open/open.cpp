@@ -29,7 +29,6 @@ std::unique_ptr<File> open_guest(const std::string& path) { return open_guest(pa
 KnownCosts costs_of(const TargetFile& target) { return cost_book().of(file_system_of(target.device())); }
 ObservedFiles observed_files() { return own_process().lessons().observed.all(); }
 void learn_costs(const ObservedFiles& observed) { cost_book().learn(observed); }
-bool is_mixed(std::string_view path) { return own_process().lessons().mixed.has(path); }
 
 bool anything_pending(bool writes) {
   if (own_process().is_child()) return false;

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "client/costs/cost_record.hpp"
 #include "client/file/file.hpp"
@@ -29,8 +28,6 @@ KnownCosts costs_of(const TargetFile& target);
 ObservedFiles observed_files();
 // For rank 0: adds the times of all ranks' files to the record when the program ends.
 void learn_costs(const ObservedFiles& observed);
-// Whether this rank has seen files of such a name read after every few writes.
-bool is_mixed(std::string_view path);
 
 // True if any rank of this node has bytes pending in any file. With `writes`, bytes in a ledger and bytes
 // that this process has read ahead count too. It costs a few loads.

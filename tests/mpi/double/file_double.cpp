@@ -230,7 +230,6 @@ KnownCosts costs_of(const TargetFile& /*target*/) { return {}; }
 ObservedFiles observed_files() { return {}; }
 void learn_costs(const ObservedFiles& /*observed*/) {}
 void refresh(const std::string& /*path*/) {}
-bool is_mixed(std::string_view /*path*/) { return false; }
 
 std::unique_ptr<File> open(OpenRequest request) {
   if (std::getenv("TEST_DOUBLE_NULL") != nullptr) return std::make_unique<Null>();

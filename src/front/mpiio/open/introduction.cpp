@@ -36,14 +36,10 @@ Introduction introduction_of(MPI_Comm comm, int rank, const std::string& path, c
   // Ranks of several nodes never read alone, so none of them asks the file system for its type.
   const bool across = PMPI_Comm_size(comm, &size) == MPI_SUCCESS && client::spans_nodes(size);
   mine.agreement.library_reads = wanted && !across && may_read_alone(path) ? 0 : 1;
-  // With durability disk, close has to sync the library's writes.
-  const bool leavable =
-      settings.file.strategy == Strategy::automatic && settings.file.durability == Durability::server;
-  mine.agreement.pure = wanted && leavable && client::is_mixed(path) ? 0 : 1;
   if (!wanted) return mine;
   mine.agreement.incoherent = may_be_incoherent(found) ? 1 : 0;
   mine.observed = client::observed_files();
-  const bool starts = joins_nodes(settings) && mine.agreement.pure != 0 && mine.agreement.bypassed == 0 &&
+  const bool starts = joins_nodes(settings) && mine.agreement.bypassed == 0 &&
                       mine.agreement.incoherent == 0 && client::is_last_of_node(size);
   mine.self = describe_self(found, settings, others.plain && !others.routed, starts);
   return mine;

@@ -21,7 +21,6 @@ namespace millrace::front {
 // The agreement of all ranks of an open: the maximum over all ranks, word by word.
 struct Agreement {
   Participants participants;
-  std::uint64_t pure;           // some rank does not know the file's series as mixed
   std::uint64_t bypassed;       // some rank has a handle of the file that is left to the library
   std::uint64_t library_reads;  // some rank cannot read the file without the library
   std::uint64_t written;        // some rank has written the file by another handle

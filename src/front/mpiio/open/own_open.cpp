@@ -94,18 +94,6 @@ std::unique_ptr<Open> new_open(MPI_File handle, const std::string& path, const A
   return open;
 }
 
-// The file is left to the library, without any checks.
-bool leave_mixed(const std::string& path, const Settings& settings, const Introductions& heard,
-                 Status named) {
-  if (!named.ok()) client::log(path + ": the name may not be on the disk: " + named.describe());
-  client::open({.path = path,
-                .group = heard.agreement.participants.group,
-                .members = heard.members,
-                .settings = settings.file,
-                .mixed = true});
-  return false;
-}
-
 // False: the handle is left to the MPI library.
 bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File handle, bool opened,
                 Admission& admission) {
@@ -133,7 +121,6 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   if (!all_want || !opened) return false;
   if (rank == 0) client::learn_costs(heard.observed);
   const Agreement& all = heard.agreement;
-  if (all.pure == 0) return leave_mixed(path, settings, heard, named);
   Meeting meeting{{}, heard.members, settings.file, false};
   Apart apart = all.bypassed != 0                                        ? Apart::left_before
                 : all.incoherent != 0 && others_may_write(heard.members) ? Apart::incoherent
