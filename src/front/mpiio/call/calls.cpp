@@ -45,32 +45,12 @@ Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype 
   const bool unmapped = !open.mapped && open.writable && open.location != Open::Location::elsewhere &&
                         !open.bypassed && !open.foreign;
   const bool taken = !unmapped || set_unmapped_view(open, disp, etype, filetype, datarep);
-  {
-    const std::lock_guard guard(open.pointer_lock);
-    open.position = 0;
-    open.holder = Open::Holder::both;
-  }
+  open.pointer.start(0, true);
   if (!taken) return Code::io;
   if (open.pipeline() == usable) return {};
   if (open.pipeline()) return open.file->set_direct({});
   return open.file->set_direct(
       {open.foreign ? client::Reason::foreign_data : reason_for_no_view(filetype, open.path)});
-}
-
-// Moves the individual pointer without the library. False if the library has to do it.
-bool seek_here(Open& open, MPI_Offset offset, int whence) {
-  const std::lock_guard guard(open.pointer_lock);
-  MPI_Offset base = 0;
-  if (whence == MPI_SEEK_CUR) {
-    if (current_position(open, base) != MPI_SUCCESS) return false;
-  } else if (whence != MPI_SEEK_SET) {
-    return false;
-  }
-  MPI_Offset target = 0;
-  if (__builtin_add_overflow(base, offset, &target) || target < 0) return false;
-  open.position = target;
-  open.holder = Open::Holder::ours;
-  return true;
 }
 
 // Another handle may have pending bytes at the end of the file, so MPI_SEEK_END flushes first.
@@ -183,10 +163,10 @@ int own_seek(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
   Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_seek>(entry, fh, offset, whence);
   if (open->guest || open->reader != nullptr) return seek_to_read(entry, *open, offset, whence);
-  if (seek_here(*open, offset, whence)) return MPI_SUCCESS;
+  if (open->pointer.seek(offset, whence)) return MPI_SUCCESS;
   const Status flushed = settle_size(*open);  // bytes at the end of the file may be pending
   if (!flushed.ok() && open->location == Open::Location::elsewhere) return raise(*open, flushed);
-  hand_over(*open);
+  open->pointer.give_to_library();
   const int result = call<Slot::MPI_File_seek>(entry, fh, offset, whence);
   return flushed.ok() ? result : raise(*open, flushed);
 }
@@ -197,8 +177,7 @@ int own_get_position(Entry entry, MPI_File fh, MPI_Offset* offset) noexcept {
   if (open == nullptr || open->guest || offset == nullptr)
     return call<Slot::MPI_File_get_position>(entry, fh, offset);
   if (open->reader != nullptr) return call<Slot::MPI_File_get_position>(entry, open->reading(), offset);
-  const std::lock_guard guard(open->pointer_lock);
-  return current_position(*open, *offset);
+  return open->pointer.get(*offset);
 }
 
 int own_seek_shared(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {

@@ -37,20 +37,4 @@ int begin_split(Open& open, MPI_Count bytes) {
   return MPI_SUCCESS;
 }
 
-int complete(Open& open, const Row& row, const Arguments& a, std::uint64_t size) {
-  const MPI_Count bytes = static_cast<MPI_Count>(size);
-  switch (row.completion) {
-    case Completion::blocking:
-      set_status(a.status, bytes);
-      return MPI_SUCCESS;
-    case Completion::nonblocking:
-      return completed_request(bytes, a.request);
-    case Completion::split_begin:
-      return begin_split(open, bytes);
-    case Completion::split_end:
-      break;
-  }
-  return MPI_ERR_INTERN;
-}
-
 }  // namespace millrace::front

@@ -16,8 +16,4 @@ int completed_request(MPI_Count bytes, MPI_Request* request);
 // Begins a split collective that the MPI library does not see. Keeps the count for the call that ends it.
 int begin_split(Open& open, MPI_Count bytes);
 
-// Completes a call after its bytes have left the program's memory: sets its status, request or split
-// collective.
-int complete(Open& open, const Row& row, const Arguments& arguments, std::uint64_t bytes);
-
 }  // namespace millrace::front

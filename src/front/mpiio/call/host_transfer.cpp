@@ -10,20 +10,17 @@
 // ranks, leaves collective writes to the library.
 //
 // The calls go one way: transfer() -> staged() for memory of a device -> host_transfer() -> before() ->
-// write() or read_on_first() -> the library. staged() cuts a device's memory into parts of host memory, so
+// write() or read() -> the library. staged() cuts a device's memory into parts of host memory, so
 // the parts get the same choice of pipeline, direct write or first node as the program's own buffers.
 #include "front/mpiio/call/host_transfer.hpp"
 
 #include <new>
 #include <utility>
 
-#include "client/file/refresh.hpp"
 #include "front/mpiio/call/completion.hpp"
-#include "front/mpiio/call/first_read.hpp"
 #include "front/mpiio/call/library.hpp"
-#include "front/mpiio/call/own_read.hpp"
 #include "front/mpiio/call/pending.hpp"
-#include "front/mpiio/call/target.hpp"
+#include "front/mpiio/call/read.hpp"
 #include "front/mpiio/call/write.hpp"
 #include "front/mpiio/handles/table.hpp"
 
@@ -58,55 +55,22 @@ bool split_active(Open& open) {
   return open.split.state == Split::State::ours;
 }
 
-// The bytes that a call of the library may touch; everything if that is unknown.
-Extent touched(Open& open, const Row& row, const Arguments& a) {
-  Target target{};
-  if (row.position == Position::shared || !measure(open, row, a, target)) return everything;
-  if (target.bytes == 0) return {};
-  find_hull(open, target);
-  return target.hull;
-}
-
-// True if the ranks must meet before this read, so that it finds earlier writes of all nodes. MPI requires
-// the program to sync in between. But I/O libraries do not, because on one node they need no sync. A
-// non-blocking read must not wait for other ranks, so its ranks do not meet.
-bool shared_by_nodes(const Open& open, const Row& row) {
-  return open.routed && row.direction == Direction::read && row.coordination == Coordination::collective &&
-         row.completion != Completion::nonblocking;
-}
-
-Status meet_for_reading(Open& open) {
-  const Status status = open.file->publish();
-  (void)all_ranks(open, true);
-  client::refresh(open.path);
-  return status;
-}
-
-bool prepare(Open& open, const Row& row, const Arguments& a, int& result, Status& flushed) {
-  if (row.completion == Completion::split_end) return end_split(open, row, a, result);
-  if (row.completion == Completion::split_begin && split_active(open)) {
+bool prepare(Call& call, int& result, Status& flushed) {
+  Open& open = call.open;
+  if (call.row.completion == Completion::split_end) return end_split(open, call.row, call.a, result);
+  if (call.row.completion == Completion::split_begin && split_active(open)) {
     result = raise_class(open, MPI_ERR_IO);  // one split collective at a time; ROMIO returns the same error
     return true;
   }
-  if (row.direction == Direction::write) note_write(open, row.coordination == Coordination::collective);
-  if (row.direction == Direction::read && open.location != Open::Location::everywhere) {
-    result = read_on_first(open, row, a);
+  if (!call.writes()) return read(call, result, flushed);
+  const bool all = call.row.coordination == Coordination::collective;
+  note_write(open, all);
+  if (writes_alone(open, call.row)) {
+    result = write(call);
     return true;
   }
-  if (writes_alone(open, row)) {
-    result = write(open, row, a);
-    return true;
-  }
-  if (reads_alone(open, row) && read_alone(open, row, a, result)) return true;
-  const bool all = row.direction == Direction::write && row.coordination == Coordination::collective;
-  const Extent extent = all ? everything : touched(open, row, a);
-  if (shared_by_nodes(open, row)) {
-    flushed = meet_for_reading(open);
-  } else {
-    flushed = row.direction == Direction::write ? open.file->prepare_direct_write(extent)
-                                                : open.file->flush(extent);
-  }
-  if (row.position == Position::individual) hand_over(open);
+  flushed = open.file->prepare_direct_write(all ? everything : call.touched());
+  if (call.moves_pointer()) open.pointer.give_to_library();
   return false;
 }
 
@@ -138,7 +102,8 @@ int was_read(Open& open, const Row& row, const Arguments& a, int result) noexcep
 
 bool before(Open& open, const Row& row, const Arguments& a, int& result, Status& flushed) noexcept {
   try {
-    return prepare(open, row, a, result, flushed);
+    Call call{open, row, a};
+    return prepare(call, result, flushed);
   } catch (const std::bad_alloc&) {
     result = raise(open, Code::no_memory);
   } catch (...) {

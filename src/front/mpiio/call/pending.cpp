@@ -61,17 +61,17 @@ int make_request(const Shared& pending, MPI_Request* request) {
   return PMPI_Grequest_complete(*request);
 }
 
-Shared prepare(Open& open, const Row& row, const Arguments& a, const Target& target) {
+Shared prepare(const Call& call) {
   auto pending = std::make_shared<Pending>();
-  pending->view = open.view;
-  pending->memory = share_map(a.type);
-  if (pending->memory.get() != target.memory) return nullptr;
-  pending->result.bytes = static_cast<MPI_Count>(target.bytes);
-  pending->again = a;
+  pending->view = call.open.view;
+  pending->memory = share_map(call.a.type);
+  if (pending->memory.get() != call.memory) return nullptr;
+  pending->result.bytes = static_cast<MPI_Count>(call.bytes);
+  pending->again = call.a;
   pending->again.entry = Entry::pmpi;
   pending->again.map = nullptr;
-  if (row.position == Position::individual)
-    pending->again.offset = static_cast<MPI_Offset>(target.position / open.view.etype_size());
+  if (call.moves_pointer())
+    pending->again.offset = static_cast<MPI_Offset>(call.position / call.open.view.etype_size());
   return pending;
 }
 
@@ -86,24 +86,24 @@ PendingResult read_again(const Arguments& a) {
 
 }  // namespace
 
-bool can_pend(const Open& open, const Row& row) {
-  return open.location == Open::Location::everywhere &&
-         (row.completion == Completion::nonblocking || row.completion == Completion::split_begin);
+bool can_pend(const Call& call) {
+  return call.open.location == Open::Location::everywhere && call.row.completion != Completion::blocking;
 }
 
-Status begin_pending(Open& open, const Row& row, const Arguments& a, const Target& target, int& result) {
-  const Shared pending = prepare(open, row, a, target);
+Status begin_pending(const Call& call, int& result) {
+  Open& open = call.open;
+  const Shared pending = prepare(call);
   if (pending == nullptr) return Code::unsupported;
   {
     const std::lock_guard guard(open.pending_lock);
     open.pending.reserve(open.pending.size() + 1);
   }
   // The program may free the datatype before the read ends.
-  if (PMPI_Type_dup(a.type, &pending->again.type) != MPI_SUCCESS) return Code::unsupported;
-  const client::PieceSource source(pending->view, target.position, *pending->memory, a.memory,
-                                   static_cast<std::uint64_t>(a.count));
+  if (PMPI_Type_dup(call.a.type, &pending->again.type) != MPI_SUCCESS) return Code::unsupported;
+  const client::PieceSource source(pending->view, call.position, *pending->memory, call.a.memory,
+                                   static_cast<std::uint64_t>(call.a.count));
   Result<std::unique_ptr<client::PendingRead>> read =
-      open.file->start_read_through(pending->view, target.position, source, target.hull.end);
+      open.file->start_read_through(pending->view, call.position, source, call.hull.end);
   if (!read) {
     PMPI_Type_free(&pending->again.type);
     return read.status();
@@ -114,8 +114,8 @@ Status begin_pending(Open& open, const Row& row, const Arguments& a, const Targe
     const std::lock_guard guard(open.pending_lock);
     open.pending.push_back(pending);
   }
-  if (row.completion == Completion::nonblocking) {
-    result = make_request(pending, a.request);
+  if (call.nonblocking()) {
+    result = make_request(pending, call.a.request);
   } else {
     const std::lock_guard guard(open.split_lock);
     open.split = {Split::State::ours, pending->result.bytes, false, pending};

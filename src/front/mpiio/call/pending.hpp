@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "front/mpiio/call/arguments.hpp"
-#include "front/mpiio/call/target.hpp"
+#include "front/mpiio/call/call.hpp"
 
 namespace millrace::front {
 
@@ -15,12 +14,11 @@ namespace millrace::front {
 // so a read ends before the view changes and before the file is closed. MPI demands that of the program.
 
 // True if this read can end later.
-bool can_pend(const Open& open, const Row& row);
+bool can_pend(const Call& call);
 
 // Begins a non-blocking read or a split collective, and completes the call; `result` is its return value. Not
 // ok: nothing has happened.
-Status begin_pending(Open& open, const Row& row, const Arguments& arguments, const Target& target,
-                     int& result);
+Status begin_pending(const Call& call, int& result);
 
 // Waits for the bytes. Returns the number of bytes and the error of the read.
 struct PendingResult {

@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "front/mpiio/call/completion.hpp"
 #include "front/mpiio/call/library.hpp"
 
 namespace millrace::front {
@@ -28,17 +27,16 @@ bool open_alone(Open& open) {
 
 // Finds the etype at which the write begins, and moves the individual pointer past its end. False: the
 // pointer is not known.
-bool take_position(Open& open, const Row& row, const Arguments& a, MPI_Offset& position) {
+bool take_position(const Call& call, MPI_Offset& position) {
+  const Arguments& a = call.a;
   position = a.offset;
-  if (row.position == Position::at) return true;
+  if (!call.moves_pointer()) return true;
   MPI_Count size = 0;
-  const std::lock_guard guard(open.pointer_lock);
-  if (current_position(open, position) != MPI_SUCCESS) return false;
+  FilePointer& pointer = call.open.pointer;
   if (a.count <= 0 || a.type == MPI_DATATYPE_NULL || PMPI_Type_size_x(a.type, &size) != MPI_SUCCESS)
-    return true;  // the library reports the error
-  open.position = position + a.count * size / static_cast<MPI_Count>(open.unmapped_etype);
-  open.holder = Open::Holder::ours;
-  return true;
+    return pointer.get(position) == MPI_SUCCESS;  // the library reports the error
+  const MPI_Offset etypes = a.count * size / static_cast<MPI_Count>(call.open.unmapped_etype);
+  return pointer.take(etypes, position) == MPI_SUCCESS;
 }
 
 }  // namespace
@@ -63,20 +61,17 @@ bool set_unmapped_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Data
   return false;
 }
 
-int write_unmapped(Open& open, const Row& row, const Arguments& a) {
-  if (row.completion == Completion::nonblocking && a.request == nullptr)
-    return raise_class(open, MPI_ERR_ARG);
+int write_unmapped(const Call& call) {
+  Open& open = call.open;
+  if (call.nonblocking() && call.a.request == nullptr) return raise_class(open, MPI_ERR_ARG);
   if (open.unmapped == MPI_FILE_NULL) return raise_class(open, MPI_ERR_IO);
   MPI_Offset position = 0;
-  if (!take_position(open, row, a, position)) return raise_class(open, MPI_ERR_IO);
+  if (!take_position(call, position)) return raise_class(open, MPI_ERR_IO);
   const Status flushed = open.file->prepare_direct_write(everything);
   if (!flushed.ok()) return raise(open, flushed);
-  Row alone = row;
-  alone.position = Position::at;
-  alone.coordination = Coordination::independent;
-  alone.completion = Completion::blocking;
+  const Row alone{Direction::write, Position::at, Coordination::independent, Completion::blocking};
   MPI_Status status;
-  Arguments at = a;
+  Arguments at = call.a;
   at.offset = position;
   at.file = open.unmapped;
   const int error = call_alone(alone, at, &status);
@@ -87,7 +82,7 @@ int write_unmapped(Open& open, const Row& row, const Arguments& a) {
   MPI_Count bytes = 0;
   PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
   open.file->note_direct_call(static_cast<std::uint64_t>(bytes));
-  return complete(open, row, a, static_cast<std::uint64_t>(bytes));
+  return call.complete(static_cast<std::uint64_t>(bytes));
 }
 
 void close_unmapped(Open& open) {

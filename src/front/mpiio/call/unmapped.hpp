@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "front/mpiio/call/arguments.hpp"
-#include "front/mpiio/handles/open.hpp"
+#include "front/mpiio/call/call.hpp"
 
 // Writes of a rank whose view cannot be mapped to pieces (types/view_check.hpp). Other ranks of the file may
 // have views with a map, and this rank does not ask them. So even its collective writes must need no other
@@ -18,7 +17,7 @@ bool set_unmapped_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Data
                        const char* datarep);
 
 // The same as write() of write.cpp, for a view without a map.
-int write_unmapped(Open& open, const Row& row, const Arguments& a);
+int write_unmapped(const Call& call);
 
 void close_unmapped(Open& open);
 

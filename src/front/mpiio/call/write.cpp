@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/call/write.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "front/mpiio/call/completion.hpp"
-#include "front/mpiio/call/direct.hpp"
 #include "front/mpiio/call/library.hpp"
 #include "front/mpiio/call/unmapped.hpp"
 #include "front/mpiio/open/first.hpp"
@@ -15,85 +16,177 @@
 namespace millrace::front {
 namespace {
 
-// A null buffer is valid for 0 bytes, and for types with absolute addresses (MPI_BOTTOM).
-bool buffer_sound(const Arguments& a, const Target& target) {
-  constexpr std::int64_t first_page = 4096;
-  return a.memory != nullptr || target.bytes == 0 || target.memory->true_lower >= first_page;
-}
+constexpr std::uint64_t staging_bytes = 1024 * 1024;
 
-Status append(Open& open, const Arguments& a, const Target& target) {
-  const bool one = target.memory->contiguous && target.one_piece;
-  if (one) {
-    const client::Piece piece{target.hull.begin, a.memory, target.bytes};
-    return open.file->write({&piece, 1});
+// Writes one contiguous range of the view's data through the library, with one call for each piece of the
+// file.
+//
+// In a larger call the library may sieve (open/sieving.hpp), which is not safe everywhere.
+class Pieces {
+ public:
+  Pieces(Open& open, std::uint64_t position) : open_(open), at_(position) {}
+
+  int take(const client::Piece& piece) {
+    int error = MPI_SUCCESS;
+    if (!staged_.empty() && piece.offset != end_) error = drain();
+    const auto* data = static_cast<const std::byte*>(piece.data);
+    std::uint64_t left = piece.size;
+    while (left != 0 && error == MPI_SUCCESS) {
+      const std::uint64_t now = std::min(left, staging_bytes - staged_.size() % staging_bytes);
+      staged_.insert(staged_.end(), data, data + now);
+      data += now;
+      left -= now;
+      if (staged_.size() >= staging_bytes) error = drain();
+    }
+    end_ = piece.offset + piece.size;
+    return error;
   }
-  client::PieceSource source(open.view, target.position, *target.memory, a.memory,
-                             static_cast<std::uint64_t>(a.count));
-  return client::for_each_batch(
-      source, [&](std::span<const client::Piece> pieces) { return open.file->write(pieces); });
+
+  // Writes the staged bytes, up to the last whole etype.
+  int drain() {
+    const std::uint64_t etype = open_.view.etype_size();
+    const std::uint64_t size = staged_.size() - staged_.size() % etype;
+    if (size == 0) return MPI_SUCCESS;
+    const int error = call<Slot::MPI_File_write_at>(
+        Entry::pmpi, open_.handle, static_cast<MPI_Offset>(at_ / etype),
+        static_cast<const void*>(staged_.data()), static_cast<int>(size), MPI_BYTE, MPI_STATUS_IGNORE);
+    at_ += size;
+    staged_.erase(staged_.begin(), staged_.begin() + static_cast<std::ptrdiff_t>(size));
+    return error;
+  }
+
+ private:
+  Open& open_;
+  std::uint64_t at_;       // position of the first staged byte
+  std::uint64_t end_ = 0;  // offset in the file after the last staged byte
+  std::vector<std::byte> staged_;
+};
+
+int write_pieces(const Call& call) {
+  client::PieceSource source = call.pieces();
+  Pieces pieces(call.open, call.position);
+  std::array<client::Piece, client::pieces_per_batch> batch;
+  while (const std::size_t n = source.next(batch)) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const int error = pieces.take(batch[i]);
+      if (error != MPI_SUCCESS) return error;
+    }
+  }
+  return pieces.drain();
 }
 
-bool sound(Open& open, const Row& row, const Arguments& a, Target& target) {
-  return measure(open, row, a, target) && buffer_sound(a, target) &&
-         (row.completion != Completion::nonblocking || a.request != nullptr);
+// True if this rank writes the bytes itself, under a lock. Data sieving of another rank rewrites holes of up
+// to sweep.gap bytes. ROMIO writes a single piece without a lock, so Millrace writes a piece that fits into
+// such a hole. A larger piece lies in no hole that is rewritten.
+bool takes_lock(const Call& call) {
+  const client::Sweep& sweep = call.open.sweep;
+  return sweep.window != 0 && (!call.one_piece || call.bytes <= sweep.gap);
+}
+
+// Past the pipeline, by the library's independent function: a collective call of the program becomes a call
+// of this rank. The library checks the arguments.
+int write_by_library(const Call& call) {
+  MPI_Status status;
+  const bool split = call.row.completion == Completion::split_begin;
+  if (call.moves_pointer()) call.open.pointer.give_to_library();
+  const int error = call_alone(call.row, call.a, split ? &status : call.a.status);
+  return error == MPI_SUCCESS && split ? call.complete(status) : error;
+}
+
+int write_past_pipeline(const Call& call) {
+  Open& open = call.open;
+  const Timed timed(*open.file);
+  const bool locked = takes_lock(call);
+  if (!call.one_piece || locked) {
+    if (const int error = examine(open, Direction::write, call.a); error != MPI_SUCCESS) return error;
+  }
+  if (const Status flushed = open.file->prepare_direct_write(call.hull); !flushed.ok())
+    return raise(open, flushed);
+  client::PieceSource source = call.pieces();
+  Status sieved;
+  const bool done = locked && open.file->sieve(source, open.sweep, sieved);
+  if (!sieved.ok()) return raise(open, sieved);
+  const bool by_library = !done && call.one_piece;
+  const int error = by_library ? write_by_library(call) : done ? MPI_SUCCESS : write_pieces(call);
+  if (error != MPI_SUCCESS) return error;
+  open.file->note_direct_write(call.hull);
+  if (by_library) return MPI_SUCCESS;
+  if (call.moves_pointer())
+    open.pointer.set(static_cast<MPI_Offset>((call.position + call.bytes) / open.view.etype_size()));
+  return call.complete(call.bytes);
+}
+
+Status append(const Call& call) {
+  if (call.memory->contiguous && call.one_piece) {
+    const client::Piece piece{call.hull.begin, call.a.memory, call.bytes};
+    return call.open.file->write({&piece, 1});
+  }
+  client::PieceSource source = call.pieces();
+  return client::for_each_batch(
+      source, [&](std::span<const client::Piece> pieces) { return call.open.file->write(pieces); });
+}
+
+int write_through_pipeline(Call& call) {
+  if (const int error = examine(call.open, Direction::write, call.a); error != MPI_SUCCESS) return error;
+  if (call.moves_pointer()) call.reserve();
+  const Status status = append(call);
+  return status.ok() ? call.complete(call.bytes) : raise(call.open, status);
 }
 
 // Carries out a write that measure() has accepted.
-int write_measured(Open& open, const Row& row, const Arguments& a, Target& target) {
-  if (target.bytes == 0) {
-    const int error = examine(open, Direction::write, a);
-    return error != MPI_SUCCESS ? error : complete(open, row, a, 0);
+int write_measured(Call& call) {
+  Open& open = call.open;
+  if (call.bytes == 0) {
+    const int error = examine(open, Direction::write, call.a);
+    return error != MPI_SUCCESS ? error : call.complete(0);
   }
-  find_hull(open, target);
-  const bool one = target.memory->contiguous && target.one_piece;
-  const std::uint64_t pieces =
-      one ? 1
-          : open.view.estimate_pieces(target.position, *target.memory, static_cast<std::uint64_t>(a.count));
-  const bool sieved = open.sweep.window != 0 && !target.one_piece;
+  const std::uint64_t pieces = call.estimate_pieces();
+  const bool sieved = open.sweep.window != 0 && !call.one_piece;
   const bool pipeline = open.file->enter_pipeline(
-      {.bytes = target.bytes,
+      {.bytes = call.bytes,
        .pieces = pieces,
-       .calls = target.one_piece ? 1 : pieces,
-       .swept = sieved ? open.view.estimate_swept(target.position, target.bytes, open.sweep) : 0,
-       .nonblocking = row.completion == Completion::nonblocking,
-       .goes_on = a.goes_on,
-       .met = open.takes_meeting() && row.coordination == Coordination::independent});
-  if (!pipeline) {
-    const Timed timed(*open.file);
-    const bool library =
-        target.one_piece && !writes_under_lock(open, target);  // which checks the datatype itself
-    const int error = library ? MPI_SUCCESS : examine(open, Direction::write, a);
-    return error != MPI_SUCCESS ? error : write_direct(open, row, a, &target);
-  }
-  if (const int error = examine(open, Direction::write, a); error != MPI_SUCCESS) return error;
-  if (row.position == Position::individual) {
-    reserve(open, target);
-    find_hull(open, target);
-  }
-  const Status status = append(open, a, target);
-  return status.ok() ? complete(open, row, a, target.bytes) : raise(open, status);
+       .calls = call.one_piece ? 1 : pieces,
+       .swept = sieved ? open.view.estimate_swept(call.position, call.bytes, open.sweep) : 0,
+       .nonblocking = call.nonblocking(),
+       .goes_on = call.a.goes_on,
+       .met = open.takes_meeting() && call.row.coordination == Coordination::independent});
+  return pipeline ? write_through_pipeline(call) : write_past_pipeline(call);
 }
 
 // Carries out a write with wrong arguments, or with a datatype without a map.
-int write_unmeasured(Open& open, const Row& row, const Arguments& a) {
+int write_unmeasured(const Call& call) {
+  Open& open = call.open;
   if (open.location == Open::Location::elsewhere)
     return not_on_first(open, "writing with these arguments or this view");
-  return write_direct(open, row, a, nullptr);
+  const Status flushed = open.file->prepare_direct_write(everything);
+  return flushed.ok() ? write_by_library(call) : raise(open, flushed);
+}
+
+// A null buffer is valid for 0 bytes, and for types with absolute addresses (MPI_BOTTOM).
+bool buffer_sound(const Call& call) {
+  constexpr std::int64_t first_page = 4096;
+  return call.a.memory != nullptr || call.bytes == 0 || call.memory->true_lower >= first_page;
+}
+
+bool sound(Call& call) {
+  return call.measure() && buffer_sound(call) && (!call.nonblocking() || call.a.request != nullptr);
 }
 
 // For a datatype without a map and a view with holes: lets Linear put the bytes in order, and writes them.
 // False: nothing was written, and the library has to write.
-bool write_linear(Open& open, const Row& row, const Arguments& a, int& result) {
+bool write_linear(const Call& call, int& result) {
+  Open& open = call.open;
+  const Arguments& a = call.a;
   const bool elsewhere = open.location == Open::Location::elsewhere;
   if ((open.view.filetype().contiguous && !elsewhere) || a.count <= 0 || a.offset < 0 ||
-      a.type == MPI_DATATYPE_NULL || (row.completion == Completion::nonblocking && a.request == nullptr))
+      a.type == MPI_DATATYPE_NULL || (call.nonblocking() && a.request == nullptr))
     return false;
   MPI_Count data = 0;
   if (PMPI_Type_size_x(a.type, &data) != MPI_SUCCESS || data <= 0) return false;
   const auto size = static_cast<std::uint64_t>(data);
   if (size % open.view.etype_size() != 0) return false;
   Linear linear(a.memory, a.type, a.count, size);
-  Row now = row;
+  Row now = call.row;
   now.completion = Completion::blocking;
   Arguments bytes = a;
   bytes.type = MPI_BYTE;
@@ -104,9 +197,8 @@ bool write_linear(Open& open, const Row& row, const Arguments& a, int& result) {
     bytes.goes_on = std::exchange(begun, true);
     bytes.memory = const_cast<std::byte*>(linear.bytes().data());
     bytes.count = static_cast<MPI_Count>(linear.bytes().size());
-    Target target{};
-    result = sound(open, now, bytes, target) ? write_measured(open, now, bytes, target)
-                                             : write_unmeasured(open, now, bytes);
+    Call part{open, now, bytes};
+    result = sound(part) ? write_measured(part) : write_unmeasured(part);
     if (result != MPI_SUCCESS) return true;
     bytes.offset += bytes.count / static_cast<MPI_Offset>(open.view.etype_size());
   }
@@ -114,19 +206,18 @@ bool write_linear(Open& open, const Row& row, const Arguments& a, int& result) {
     if (begun) result = raise(open, Code::io);
     return begun;
   }
-  result = complete(open, row, a, static_cast<std::uint64_t>(a.count) * size);
+  result = call.complete(static_cast<std::uint64_t>(a.count) * size);
   return true;
 }
 
 }  // namespace
 
-int write(Open& open, const Row& row, const Arguments& a) {
-  if (!open.mapped && open.location != Open::Location::elsewhere) return write_unmapped(open, row, a);
-  Target target{};
-  if (sound(open, row, a, target)) return write_measured(open, row, a, target);
+int write(Call& call) {
+  if (!call.open.mapped && call.open.location != Open::Location::elsewhere) return write_unmapped(call);
+  if (sound(call)) return write_measured(call);
   int result = MPI_SUCCESS;
-  const bool done = target.memory == nullptr && write_linear(open, row, a, result);
-  return done ? result : write_unmeasured(open, row, a);
+  const bool done = call.memory == nullptr && write_linear(call, result);
+  return done ? result : write_unmeasured(call);
 }
 
 }  // namespace millrace::front

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "front/mpiio/call/arguments.hpp"
+#include "front/mpiio/call/call.hpp"
 
 namespace millrace::front {
 
 // Carries out a write through the pipeline or past it, of memory that this process can access. The write
 // needs no other rank; host_transfer.cpp says why.
-int write(Open& open, const Row& row, const Arguments& arguments);
+int write(Call& call);
 
 }  // namespace millrace::front

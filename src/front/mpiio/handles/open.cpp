@@ -52,26 +52,6 @@ int raise_class(const Open& open, int value) {
   return value;
 }
 
-// Millrace's own calls of the library use the PMPI names, so that other tools do not count them.
-
-int current_position(Open& open, MPI_Offset& position) {
-  if (open.holder == Open::Holder::real) {
-    const int error = call<Slot::MPI_File_get_position>(Entry::pmpi, open.handle, &open.position);
-    if (error != MPI_SUCCESS) return error;
-    open.holder = Open::Holder::both;
-  }
-  position = open.position;
-  return MPI_SUCCESS;
-}
-
-void hand_over(Open& open) {
-  const std::lock_guard guard(open.pointer_lock);
-  if (open.holder == Open::Holder::ours) {
-    call<Slot::MPI_File_seek>(Entry::pmpi, open.handle, open.position, MPI_SEEK_SET);
-  }
-  open.holder = Open::Holder::real;
-}
-
 bool all_ranks(Open& open, bool mine) {
   if (open.ranks == nullptr) open.ranks = ranks_of_file(open.handle, open.group);
   if (open.ranks == nullptr) return false;

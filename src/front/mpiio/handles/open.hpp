@@ -13,6 +13,7 @@
 #include "client/open/stage.hpp"
 #include "client/start/log.hpp"
 #include "client/view/view.hpp"
+#include "front/mpiio/handles/pointer.hpp"
 #include "front/mpiio/ranks/communicator.hpp"
 #include "front/mpiio/ranks/nodes.hpp"
 #include "front/mpiio/real.hpp"
@@ -58,10 +59,10 @@ struct Open {
   bool bypassed = false;        // all ranks leave the file to the MPI library (Apart)
   bool foreign = false;         // a data representation other than native
   client::Sweep sweep;          // for direct writes with holes (open/sieving.hpp); window 0: no data sieving
-  std::atomic<bool> reads_alone = false;  // reads need no other rank (call/own_read.hpp), on all ranks alike
+  std::atomic<bool> reads_alone = false;  // reads need no other rank (call/read.hpp), on all ranks alike
   std::atomic<Through> through = Through::none;  // which reads the agents carry (open/through.hpp)
   std::shared_ptr<const Meeting> untried;  // a late meeting (ranks/nodes.hpp), until agents_carry() tries it
-  std::atomic<bool> tried = false;
+  std::once_flag tried;
   bool until_written = false;  // `through` was set at open, on all ranks alike
 
   bool pipeline() const { return mapped && writes_alone(); }
@@ -79,10 +80,7 @@ struct Open {
   std::uint64_t group = 0;             // the same number on all ranks
   std::shared_ptr<const Ranks> ranks;  // nullptr until first needed
 
-  // The individual file pointer, in etypes of the view. `ours`: the MPI library's own pointer is out of date.
-  std::mutex pointer_lock;
-  MPI_Offset position = 0;
-  enum class Holder { ours, real, both } holder = Holder::real;
+  FilePointer pointer{handle};
 
   std::mutex split_lock;
   Split split;
@@ -136,10 +134,5 @@ bool all_ranks(Open& open, bool mine);
 int raise(const Open& open, Status status);
 // The same for an error class that no Status has.
 int raise_class(const Open& open, int error_class);
-
-// Moves the library's individual pointer to the current position, for the next call of the library.
-void hand_over(Open& open);
-// The current individual pointer, in etypes. Call with pointer_lock held.
-int current_position(Open& open, MPI_Offset& position);
 
 }  // namespace millrace::front

@@ -164,8 +164,8 @@ int open_in_place(const Opening& how) {
     PMPI_File_close(how.fh);
     return refuse_open(MPI_ERR_IO);
   }
-  open->holder = Open::Holder::ours;
-  if ((how.amode & MPI_MODE_APPEND) != 0) open->position = static_cast<MPI_Offset>(how.plan.size);
+  const bool appends = (how.amode & MPI_MODE_APPEND) != 0;
+  open->pointer.start(appends ? static_cast<MPI_Offset>(how.plan.size) : 0, false);
   add(std::move(open));
   return MPI_SUCCESS;
 }

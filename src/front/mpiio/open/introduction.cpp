@@ -10,7 +10,7 @@
 namespace millrace::front {
 namespace {
 
-// True if this rank may read the file alone (call/own_read.hpp): the file system is local. The file is read
+// True if this rank may read the file alone (call/read.hpp): the file system is local. The file is read
 // this way only if all ranks may.
 bool may_read_alone(const std::string& path) { return is_local_type(type_of_file_system(path.c_str())); }
 

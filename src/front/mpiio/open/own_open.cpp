@@ -155,7 +155,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   if (open->bypassed) bypass_same_file(path, why(Apart::left_before));
   const bool speaks = rank == 0 && (heard.members == 0 || client::is_first_of_node());
   if (open->bypassed && speaks) tell(apart, path, settings.file);
-  if ((amode & MPI_MODE_APPEND) == 0) open->holder = Open::Holder::both;
+  if ((amode & MPI_MODE_APPEND) == 0) open->pointer.start(0, true);
   add(std::move(open));
   return true;
 }

@@ -117,7 +117,7 @@ void read_on_this_node(OwnOpen& own, std::uint64_t group) {
   open->view = client::FileView(0, 1, share_map(MPI_BYTE));
   open->writable = false;
   open->reads_alone = true;
-  open->holder = Open::Holder::both;
+  open->pointer.start(0, true);
   open->file = client::open({.path = own.path,
                              .group = group,
                              .settings = own.settings.file,

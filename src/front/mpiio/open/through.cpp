@@ -56,17 +56,15 @@ Apart open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, co
   open.reads_alone = true;
   open.through = plan.large ? Through::all : Through::small;
   open.until_written = true;
-  open.holder = Open::Holder::both;
+  open.pointer.start(0, true);
   return Apart::no;
 }
 
 bool agents_carry(Open& open) {
-  if (!open.tried.load(std::memory_order_acquire)) {
-    const std::lock_guard guard(open.pointer_lock);
+  std::call_once(open.tried, [&open] {
     if (open.untried != nullptr && !try_meeting(*open.untried)) open.through = Through::none;
     open.untried.reset();
-    open.tried.store(true, std::memory_order_release);
-  }
+  });
   return open.through != Through::none;
 }
 

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/call/call.hpp"
+
+#include "front/mpiio/call/completion.hpp"
+
+namespace millrace::front {
+namespace {
+
+constexpr std::uint64_t bytes_max = std::uint64_t{1} << 60;
+constexpr MPI_Offset offset_max = MPI_Offset{1} << 60;
+
+}  // namespace
+
+bool Call::measure() {
+  memory = a.map;
+  if (memory == nullptr || !memory->valid()) return false;
+  if (a.count < 0 || a.offset < 0 || !open.mapped) return false;
+  const std::uint64_t count = static_cast<std::uint64_t>(a.count);
+  if (memory->size != 0 && count > bytes_max / memory->size) return false;
+  bytes = count * memory->size;
+  MPI_Offset offset = a.offset;
+  if (moves_pointer() && open.pointer.get(offset) != MPI_SUCCESS) return false;
+  const std::uint64_t etype = open.view.etype_size();
+  if (offset > offset_max / static_cast<MPI_Offset>(etype) || (etype != 1 && bytes % etype != 0))
+    return false;
+  position = static_cast<std::uint64_t>(offset) * etype;
+  place();
+  return true;
+}
+
+Extent Call::touched() {
+  return row.position == Position::shared || !measure() ? everything : hull;
+}
+
+void Call::place() {
+  if (bytes == 0) return;
+  if (open.view.filetype().contiguous) {
+    const std::uint64_t begin = open.view.displacement() + position;
+    hull = {begin, begin + bytes};
+    one_piece = true;
+  } else {
+    hull = open.view.hull_of(position, bytes);
+    one_piece = open.view.one_piece(bytes, hull);
+  }
+}
+
+void Call::reserve() {
+  const std::uint64_t etype = open.view.etype_size();
+  MPI_Offset now = 0;
+  if (open.pointer.take(static_cast<MPI_Offset>(bytes / etype), now) != MPI_SUCCESS) return;
+  if (static_cast<std::uint64_t>(now) * etype == position) return;
+  position = static_cast<std::uint64_t>(now) * etype;
+  place();
+}
+
+void Call::give_back() {
+  open.pointer.set(static_cast<MPI_Offset>(position / open.view.etype_size()));
+}
+
+client::PieceSource Call::pieces() const {
+  return {open.view, position, *memory, a.memory, static_cast<std::uint64_t>(a.count)};
+}
+
+std::uint64_t Call::estimate_pieces() const {
+  return memory->contiguous && one_piece
+             ? 1
+             : open.view.estimate_pieces(position, *memory, static_cast<std::uint64_t>(a.count));
+}
+
+int Call::complete(std::uint64_t moved) const {
+  const MPI_Count count = static_cast<MPI_Count>(moved);
+  switch (row.completion) {
+    case Completion::blocking:
+      set_status(a.status, count);
+      return MPI_SUCCESS;
+    case Completion::nonblocking:
+      return completed_request(count, a.request);
+    case Completion::split_begin:
+      return begin_split(open, count);
+    case Completion::split_end:
+      break;
+  }
+  return MPI_ERR_INTERN;
+}
+
+int Call::complete(const MPI_Status& status) const {
+  MPI_Count moved = 0;
+  PMPI_Get_elements_x(&status, MPI_BYTE, &moved);
+  return complete(static_cast<std::uint64_t>(moved));
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "front/mpiio/call/arguments.hpp"
+
+namespace millrace::front {
+
+// One transfer of the program on a file that Millrace accelerates. The hook builds it, one of the file's ways
+// carries it out, and complete() gives the program its status, request or split collective. For one thread.
+struct Call {
+  Open& open;
+  const Row& row;
+  const Arguments& a;
+
+  // Known after measure().
+  const client::TypeMap* memory = nullptr;
+  std::uint64_t position = 0;  // of the first byte in the view's data
+  std::uint64_t bytes = 0;
+  Extent hull = {};        // of these bytes in the file
+  bool one_piece = false;  // the bytes fill their hull, in order
+
+  bool writes() const { return row.direction == Direction::write; }
+  bool nonblocking() const { return row.completion == Completion::nonblocking; }
+  // True if the ranks of the file are in this call together, until it returns.
+  bool meets() const { return row.coordination == Coordination::collective && !nonblocking(); }
+  bool moves_pointer() const { return row.position == Position::individual; }
+
+  // Computes the bytes of the transfer and their place in the file. False: the arguments are wrong, or there
+  // is no map. The library reports wrong arguments. The individual pointer does not move.
+  bool measure();
+  // The bytes of the file that the call may touch; everything if that is unknown.
+  Extent touched();
+  // Moves the individual pointer past the bytes. Another thread may have moved it since measure(), so the
+  // place in the file may be another one now.
+  void reserve();
+  // Takes that back, after a transfer that moved no bytes.
+  void give_back();
+
+  client::PieceSource pieces() const;
+  std::uint64_t estimate_pieces() const;
+
+  // Completes the call after `moved` bytes have left the program's memory, or have come.
+  int complete(std::uint64_t moved) const;
+  // The same after a call of the library that has set `status`.
+  int complete(const MPI_Status& status) const;
+
+ private:
+  void place();
+};
+
+}  // namespace millrace::front

@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "front/mpiio/call/read.hpp"
+
+#include <algorithm>
+
+#include "client/costs/policy.hpp"
+#include "client/file/refresh.hpp"
+#include "client/open/stage.hpp"
+#include "front/mpiio/call/library.hpp"
+#include "front/mpiio/call/pending.hpp"
+#include "front/mpiio/handles/table.hpp"
+#include "front/mpiio/open/first.hpp"
+#include "front/mpiio/open/through.hpp"
+
+namespace millrace::front {
+namespace {
+
+void note_read(Open& open, std::uint64_t bytes) {
+  open.file->note_read(bytes);
+  open.bytes_read.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+// True if the agents should carry this read.
+bool goes_through(const Call& call) {
+  Open& open = call.open;
+  const Through reads = open.through;
+  if (reads == Through::none) return false;
+  if (reads == Through::all) {
+    const bool carried = agents_carry(open);
+    if (carried) open.file->explain_read(true, {client::Reason::pieces_asked_for});
+    return carried;
+  }
+  const std::uint64_t mean = call.bytes / std::max<std::uint64_t>(call.estimate_pieces(), 1);
+  const bool small = mean < client::small_read_bytes;
+  const bool carried = small && agents_carry(open);
+  const client::Reason why = small ? client::Reason::small_reads : client::Reason::large_reads;
+  if (carried || !small) open.file->explain_read(carried, {why, mean, mean, client::small_read_bytes});
+  return carried;
+}
+
+// From the file, or through the agents.
+Status read_now(const Call& call, bool through) {
+  client::PieceSource source = call.pieces();
+  return through ? call.open.file->read_through(call.open.view, call.position, source, call.hull.end)
+                 : call.open.file->read(source);
+}
+
+// Reads the pieces of a call, from the file or through the agents. False: the library has to read, after the
+// flush that was made here. At most the memory of the read has changed.
+bool read_pieces(Call& call, int& result) {
+  Open& open = call.open;
+  if (call.a.count <= 0) return false;
+  if (call.a.memory == nullptr || !call.measure() || call.bytes == 0) {
+    (void)open.file->flush(everything);
+    return false;
+  }
+  if (const Status flushed = open.file->flush(call.hull); !flushed.ok()) {
+    result = raise(open, flushed);
+    return true;
+  }
+  if (call.nonblocking() && call.a.request == nullptr) return false;
+  const bool through = goes_through(call);
+  // The library reads one piece as fast, and in the background if the call is non-blocking.
+  if (!through && (call.one_piece || open.until_written)) return false;
+  if (const int error = examine(open, Direction::read, call.a); error != MPI_SUCCESS) {
+    result = error;
+    return true;
+  }
+  if (call.moves_pointer()) call.reserve();
+  const bool pends = through && can_pend(call);
+  const Status got = pends ? begin_pending(call, result) : read_now(call, through);
+  if (!got.ok()) {
+    if (call.moves_pointer()) call.give_back();
+    return false;
+  }
+  note_read(open, call.bytes);
+  if (!pends) result = call.complete(call.bytes);
+  return true;
+}
+
+// Calls the library's independent function for the same arguments.
+int read_by_library(const Call& call) {
+  MPI_Status got;
+  const Arguments& a = call.a;
+  const bool split = call.row.completion == Completion::split_begin;
+  if (call.moves_pointer()) call.open.pointer.give_to_library();
+  const int error = call_alone(call.row, a, split ? &got : a.status);
+  if (error != MPI_SUCCESS) return error;
+  if (a.count > 0 && a.map != nullptr)
+    note_read(call.open, a.map->size * static_cast<std::uint64_t>(a.count));
+  return split ? call.complete(got) : MPI_SUCCESS;
+}
+
+// Makes a collective read find the earlier writes of all ranks. The MPI library's two-phase read has the same
+// effect. False, on all ranks alike, if the ranks cannot meet, or if a rank has written a file whose reads
+// the agents carry.
+bool meet(Open& open, Status& flushed) {
+  flushed = open.file->publish();
+  if (!open.until_written) return all_ranks(open, true);
+  agree_on_writes(open);
+  return open.reads_alone;
+}
+
+// True if this read needs no other rank, on all ranks alike.
+bool needs_no_other(const Call& call) {
+  const Open& open = call.open;
+  return open.reads_alone && call.row.position != Position::shared && !open.atomic && !open.foreign &&
+         !open.bypassed;
+}
+
+// False, on all ranks alike: the MPI library's own function has to read.
+bool read_alone(Call& call, int& result) {
+  if (call.meets() && call.open.writable) {
+    Status flushed;
+    if (!meet(call.open, flushed)) return false;
+    if (!flushed.ok()) {
+      result = raise(call.open, flushed);
+      return true;
+    }
+  }
+  if (!read_pieces(call, result)) result = read_by_library(call);
+  return true;
+}
+
+// Pieces closer together than this are fetched with the bytes between them.
+constexpr std::uint64_t gap_bytes = 64 * KiB;
+constexpr std::uint64_t extent_bytes = 4 * MiB;
+
+Status fetch_pieces(const Call& call) {
+  Open& open = call.open;
+  std::uint64_t end = UINT64_MAX;  // of the file, once an extent has reached it
+  const auto fetch = [&](Extent extent) -> Status {
+    if (extent.begin >= end) return {};
+    const Status status = open.file->fetch(extent);
+    const std::uint64_t size = client::stamp_of(open.stand_in.get()).size;
+    if (extent.end > size) end = size;
+    return status;
+  };
+  return client::for_each_extent(open.view, call.position, call.bytes, gap_bytes, extent_bytes, fetch);
+}
+
+// Brings the bytes of the next read into the file that the library reads.
+Status bring(Call& call) {
+  Open& open = call.open;
+  const bool here = open.location == Open::Location::here;
+  if (call.a.count <= 0) return {};
+  // If the extent of a call is unknown, the call may touch the whole file.
+  if (!open.pipeline() || !call.measure())
+    return here ? open.file->flush(everything) : open.file->fetch(everything);
+  if (call.bytes == 0) return {};
+  if (here) return open.file->flush(call.hull);
+  return call.one_piece ? open.file->fetch(call.hull) : fetch_pieces(call);
+}
+
+int read_on_first(Call& call) {
+  Open& open = call.open;
+  Status status;
+  // A collective read finds earlier writes of all ranks, as on a file that all nodes see. A non-blocking read
+  // must not wait for other ranks, so it has no such guarantee.
+  if (open.writable && call.meets()) {
+    status = open.file->publish();
+    meet_on_first(open);
+  }
+  if (int result = MPI_SUCCESS; status.ok() && open.through != Through::none && read_pieces(call, result))
+    return result;
+  if (status.ok()) status = bring(call);
+  return status.ok() ? read_by_library(call) : raise(open, status);
+}
+
+// The ranks meet before this read, so that it finds earlier writes of all nodes. MPI requires the program to
+// sync in between. But I/O libraries do not, because on one node they need no sync.
+Status meet_for_library(Open& open) {
+  const Status status = open.file->publish();
+  (void)all_ranks(open, true);
+  client::refresh(open.path);
+  return status;
+}
+
+}  // namespace
+
+bool read(Call& call, int& result, Status& flushed) {
+  Open& open = call.open;
+  if (open.location != Open::Location::everywhere) {
+    result = read_on_first(call);
+    return true;
+  }
+  if (needs_no_other(call) && read_alone(call, result)) return true;
+  if (open.routed && call.meets()) {
+    flushed = meet_for_library(open);
+  } else {
+    flushed = open.file->flush(call.touched());
+  }
+  if (call.moves_pointer()) open.pointer.give_to_library();
+  return false;
+}
+
+}  // namespace millrace::front

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "front/mpiio/call/call.hpp"
+
+// Reads of an accelerated file, by one of these ways:
+// - The ranks of a local file are all on one node, and share the kernel's page cache. So a collective read
+//   needs no other rank's memory. A rank itself reads pieces with holes between them. For one piece, it calls
+//   the library's independent function.
+// - The agents of several nodes bring the bytes (open/through.hpp).
+// - The file is on the first rank's node only (open/first.hpp). On that node, the rank flushes first. On
+//   other nodes, it fetches the bytes into the stand-in. The library reads with its independent functions
+//   only. In a collective function, a rank would read its own node's file for ranks of other nodes.
+// - The MPI library's own function, after a flush.
+namespace millrace::front {
+
+// Carries out the read and returns true; `result` is the call's return value. False, on all ranks alike: the
+// MPI library's own function has to read. The pending bytes and the pointer are ready for it, and `flushed`
+// is the status of the flush.
+bool read(Call& call, int& result, Status& flushed);
+
+}  // namespace millrace::front
