@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/handles/pointer.hpp"
 
-#include "front/mpiio/real.hpp"
 
 // Millrace's own calls of the library use the PMPI names, so that other tools do not count them.
 namespace millrace::front {

@@ -4,7 +4,7 @@
 
 #include <mutex>
 
-#include "front/mpiio/mpi.hpp"
+#include "front/mpiio/real.hpp"
 
 namespace millrace::front {
 
