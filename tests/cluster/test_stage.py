@@ -5,7 +5,6 @@
 import contextlib
 import os
 import random
-import re
 import signal
 import time
 from itertools import product
@@ -160,6 +159,29 @@ def test_a_copy_has_no_name_while_it_is_used(nodes):
     read.job.end()
     read.job.expect_nothing_left()
     assert list(read.copies.iterdir()) == []
+
+
+class Own(Reading):
+    """One run of own.c."""
+
+    program = "own"
+
+
+@pytest.mark.parametrize("mpi", list(LAUNCHERS))
+def test_a_process_reads_what_it_has_written_by_a_handle_opened_after_a_copy(nodes, mpi):
+    path, name = make(nodes.folder / f"own-{mpi}"), nodes.folder / f"own-name-{mpi}"
+    os.link(path, name)
+    own = Own(nodes, mpi, path, "after", name).end()
+    assert own.staged == ["whole", "none"], own.job.told
+
+
+@pytest.mark.parametrize("stage", ["whole", "pieces", "none"])
+@pytest.mark.parametrize("target", ["shared"])
+@pytest.mark.parametrize("mpi", list(LAUNCHERS))
+def test_a_file_that_is_open_for_writing_is_not_copied(nodes, mpi, target, stage):
+    path = nodes.folder / f"own-before-{mpi}-{target}-{stage}"
+    own = Own(nodes, mpi, path, "before", target=target, stage=stage).end()
+    assert "whole" not in own.staged, own.job.told
 
 
 class Writing(Reading):

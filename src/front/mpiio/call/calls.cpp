@@ -146,7 +146,7 @@ int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
   const Open* open = scope.find(fh);
   if (open == nullptr || open->guest || result != MPI_SUCCESS) return result;
   if (open->reader != nullptr) {
-    PMPI_Info_set(*info_used, "millrace_stage", open->reader->copy != MPI_FILE_NULL ? "whole" : "none");
+    PMPI_Info_set(*info_used, "millrace_stage", open->reading() != open->handle ? "whole" : "none");
     return MPI_SUCCESS;
   }
   if (!open->writable) {
