@@ -176,7 +176,7 @@ def test_a_process_reads_what_it_has_written_by_a_handle_opened_after_a_copy(nod
 
 
 @pytest.mark.parametrize("stage", ["whole", "pieces", "none"])
-@pytest.mark.parametrize("target", ["shared"])
+@pytest.mark.parametrize("target", ["shared", "first"])
 @pytest.mark.parametrize("mpi", list(LAUNCHERS))
 def test_a_file_that_is_open_for_writing_is_not_copied(nodes, mpi, target, stage):
     path = nodes.folder / f"own-before-{mpi}-{target}-{stage}"

@@ -5,6 +5,7 @@
 #include "client/open/stage.hpp"
 #include "front/mpiio/call/own_read.hpp"
 #include "front/mpiio/call/target.hpp"
+#include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/open/first.hpp"
 
 namespace millrace::front {
@@ -51,8 +52,10 @@ int read_on_first(Open& open, const Row& row, const Arguments& a) {
     status = open.file->publish();
     meet_on_first(open);
   }
+  bool wrote = false;  // bytes that the agents have read ahead may be older
+  if (status.ok() && open.location == Open::Location::elsewhere) status = publish_others(open, wrote);
   if (int result = MPI_SUCCESS;
-      status.ok() && open.through != Through::none && read_pieces(open, row, a, result))
+      status.ok() && !wrote && open.through != Through::none && read_pieces(open, row, a, result))
     return result;
   if (status.ok()) status = bring(open, row, a);
   if (!status.ok()) return raise(open, status);

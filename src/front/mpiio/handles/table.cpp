@@ -110,6 +110,11 @@ Handles handles_of(const std::string& path) {
     found.writable |= is_writable(open);
     found.plain |= !open.routed && open.through == Through::none && open.file->registered();
   });
+  const std::shared_lock guard(table().lock);
+  for (const auto& [handle, open] : table().files) {
+    const bool by_stand_in = open->location == Open::Location::elsewhere && open->path == path;
+    found.writable |= by_stand_in && open->writable;
+  }
   return found;
 }
 
@@ -153,6 +158,20 @@ void note_write(Open& open, bool on_all) {
         other.written = true;
         leave_agents(other);
       });
+}
+
+Status publish_others(const Open& open, bool& wrote) {
+  Status first;
+  const std::shared_lock guard(table().lock);
+  for (const auto& [handle, other] : table().files) {
+    const bool has_written =
+        other->location == Open::Location::elsewhere && other->writable && other->written;
+    if (!has_written || other.get() == &open || other->path != open.path) continue;
+    wrote = true;
+    const Status status = other->file->publish();
+    if (first.ok()) first = status;
+  }
+  return first;
 }
 
 void agree_on_writes(Open& open) {

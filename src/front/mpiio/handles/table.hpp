@@ -57,6 +57,9 @@ void bypass_same_file(const std::string& path, client::Reason reason);
 //
 // Called before this rank writes, or changes the size of the file. `on_all`: all ranks make this call.
 void note_write(Open& open, bool on_all);
+// For a file of another node (target=first), of which each handle has a stand-in of its own: brings what this
+// process has written by other handles to that node. `wrote`: there is such a handle.
+Status publish_others(const Open& open, bool& wrote);
 // Called at MPI_File_sync, and before a collective read of a file that may be written. Collective over the
 // file, if the agents carry its reads.
 void agree_on_writes(Open& open);

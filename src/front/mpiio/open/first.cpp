@@ -23,11 +23,12 @@ namespace {
 // The agreement of all ranks of an open, by one reduction with MPI_MAX.
 struct FirstAgreement {
   Participants participants;
-  std::uint64_t size;    // as rank 0 sees it
-  std::uint64_t there;   // rank 0 sees the file
-  std::uint64_t whole;   // rank 0 wants the file staged, if it is only read
-  std::uint64_t pieces;  // ... or read through the agents
-  std::uint64_t ledger;  // some rank wants a ledger
+  std::uint64_t size;      // as rank 0 sees it
+  std::uint64_t there;     // rank 0 sees the file
+  std::uint64_t whole;     // rank 0 wants the file staged, if it is only read
+  std::uint64_t pieces;    // ... or read through the agents
+  std::uint64_t ledger;    // some rank wants a ledger
+  std::uint64_t writable;  // some rank has the file open for writing, so a copy would lack what it writes
 };
 
 std::string name_of(const Fd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
@@ -194,6 +195,7 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
                      (access == MPI_MODE_RDONLY && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) == 0);
   const bool wanted = admission.here && sound && path && settings.enabled && joins_nodes(settings) &&
                       path_selected(settings, *path) && (amode & MPI_MODE_SEQUENTIAL) == 0;
+  const Handles others = wanted ? handles_of(*path) : Handles{};
   const client::FileStamp stamp = wanted && rank == 0 ? client::stamp_of(*path) : client::FileStamp{};
   const FirstAgreement mine{
       own_participants(rank, wanted),
@@ -201,14 +203,19 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
       stamp.inode != 0 ? 1u : 0u,
       rank == 0 && settings.stage != Stage::none && settings.stage != Stage::pieces ? 1u : 0u,
       rank == 0 && settings.stage == Stage::pieces ? 1u : 0u,
-      keeps_ledger(settings.file) ? 1u : 0u};
+      keeps_ledger(settings.file) ? 1u : 0u,
+      others.writable ? 1u : 0u};
   FirstAgreement all{};
   if (!all_at_most(comm, mine, all) || all.participants.refused != 0 || all.participants.on_one_node())
     return false;
-  const Opening how{entry,     comm,
-                    amode,     info,
-                    fh,        {*path, settings, all.participants.group, 0, 0, true, all.size},
-                    rank == 0, all.pieces != 0};
+  const Opening how{entry,
+                    comm,
+                    amode,
+                    info,
+                    fh,
+                    {*path, settings, all.participants.group, 0, 0, true, all.size},
+                    rank == 0,
+                    all.pieces != 0};
   if (access != MPI_MODE_RDONLY && all.ledger != 0) {
     // A ledger of another node could not be recovered: that node does not see the file.
     if (rank == 0)
@@ -222,7 +229,8 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
   } else if (access == MPI_MODE_RDONLY && all.there == 0) {
     result = refuse_open(MPI_ERR_NO_SUCH_FILE);
   } else {
-    result = access == MPI_MODE_RDONLY && all.whole != 0 ? read_first(how) : open_in_place(how);
+    const bool copied = access == MPI_MODE_RDONLY && all.whole != 0 && all.writable == 0;
+    result = copied ? read_first(how) : open_in_place(how);
   }
   return true;
 }
