@@ -125,7 +125,10 @@ Status Cluster::sieve(Rank& rank) {
    public:
     SievedByRank(Rank& rank, io::Timeline& timeline)
         : process_(*rank.process), handle_(*rank.handle), timeline_(timeline) {}
-    void lock(Extent extent) override { process_.lock(handle_, extent); }
+    bool lock(Extent extent, bool) override {
+      process_.lock(handle_, extent);
+      return true;
+    }
     void unlock() override { process_.unlock(); }
     Status read(std::uint64_t offset, std::span<std::byte> into) override {
       const Result<std::size_t> got = process_.read(handle_, offset, into);

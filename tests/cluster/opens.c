@@ -5,10 +5,11 @@
  *   read: all ranks. two: two handles at once. threads: two threads, one of them for its rank alone.
  *   rest: without the first rank of each node. errors: opens that the library refuses. They print their error
  *   classes.
+ *   grow: MPI_File_set_size and MPI_File_preallocate make FILE longer.
  *   new, replaced: rank 1 makes or replaces FILE.new or FILE.replaced while the other ranks wait in
  * MPI_File_open.
  *
- * usage: opens FILE read | two | threads | rest | errors | new | replaced */
+ * usage: opens FILE read | two | threads | rest | errors | grow | new | replaced */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -174,6 +175,44 @@ static void while_others_wait(const char* how) {
   }
 }
 
+/* The file gets longer by a collective call, and each rank at once reads new zeros at its end. */
+static void grow(void) {
+  enum { ROUNDS = 6, PIECES = 8, PIECE = 64 };
+  MPI_File fh = MPI_FILE_NULL;
+  char data[PIECE];
+  const MPI_Offset all = (MPI_Offset)PIECE * ranks;
+  const int amode = MPI_MODE_CREATE | MPI_MODE_RDWR;
+  if (MPI_File_open(MPI_COMM_WORLD, path, amode, MPI_INFO_NULL, &fh) != MPI_SUCCESS) fail("open");
+  for (int round = 0; round < ROUNDS; ++round) {
+    memset(data, 'a' + round, PIECE);
+    MPI_File_set_size(fh, 0);
+    for (int i = 0; i < PIECES; ++i) {
+      const MPI_Offset at = all * i + (MPI_Offset)PIECE * rank;
+      MPI_File_write_at(fh, at, data, PIECE, MPI_BYTE, MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_File_set_size(fh, all * 3);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (round % 2 == 0) MPI_File_set_size(fh, all * 12);
+    if (round % 2 != 0) MPI_File_preallocate(fh, all * 12);
+    for (int i = 0; i < 2; ++i) {
+      MPI_Status status;
+      int count = 0;
+      memset(data, 7, PIECE);
+      MPI_File_read_at(fh, i == 0 ? all * 3 + 17 : all * 12 - PIECE, data, 47, MPI_BYTE, &status);
+      MPI_Get_count(&status, MPI_BYTE, &count);
+      if (count != 47) fail("a read beyond the old end");
+      for (int at = 0; at < 47 && round % 2 == 0; ++at) /* Open MPI preallocates with any bytes */
+        if (data[at] != 0) fail("a byte that nobody has written");
+    }
+    MPI_Offset size = 0;
+    MPI_File_get_size(fh, &size);
+    if (size != all * 12) fail("the new size");
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_File_close(&fh);
+}
+
 int main(int argc, char** argv) {
   int provided = 0;
   if (argc != 3) return 2;
@@ -191,6 +230,8 @@ int main(int argc, char** argv) {
     without_first();
   else if (strcmp(argv[2], "errors") == 0)
     with_errors();
+  else if (strcmp(argv[2], "grow") == 0)
+    grow();
   else if (strcmp(argv[2], "new") == 0 || strcmp(argv[2], "replaced") == 0)
     while_others_wait(argv[2]);
   else

@@ -119,3 +119,8 @@ def test_one_rank_of_each_node_registers_a_file_that_is_written_and_others_when_
     found = [one for one in lines if one["kind"] == "agent_file"]
     assert sorted((one["node"], one["lanes"], one["ranks"]["opens"]) for one in found) == [(0, 1, ranks), (1, 1, ranks)]
     assert {one["sink"] for one in found if one["node"] == 1} == {"next agent"}
+
+
+@pytest.mark.parametrize(("mpi", "strategy"), list(product(LAUNCHERS, ["auto", "sort"])))
+def test_a_file_that_gets_longer_is_read_to_its_new_end_on_every_node(nodes, mpi, strategy):
+    opens(nodes, mpi, "grow", gluster.MOUNT / f"grow-{mpi}-{strategy}", strategy=strategy)

@@ -161,6 +161,43 @@ def test_a_copy_has_no_name_while_it_is_used(nodes):
     assert list(read.copies.iterdir()) == []
 
 
+class Own(Reading):
+    """One run of own.c."""
+
+    program = "own"
+
+
+@pytest.mark.parametrize("mpi", list(LAUNCHERS))
+def test_a_process_reads_what_it_has_written_by_a_handle_opened_after_a_copy(nodes, mpi):
+    path, name = make(nodes.folder / f"own-{mpi}"), nodes.folder / f"own-name-{mpi}"
+    os.link(path, name)
+    own = Own(nodes, mpi, path, "after", name).end()
+    assert own.staged == ["whole", "none"], own.job.told
+
+
+@pytest.mark.parametrize("stage", ["whole", "pieces", "none"])
+@pytest.mark.parametrize("target", ["shared", "first"])
+@pytest.mark.parametrize("mpi", list(LAUNCHERS))
+def test_a_file_that_is_open_for_writing_is_not_copied(nodes, mpi, target, stage):
+    path = nodes.folder / f"own-before-{mpi}-{target}-{stage}"
+    own = Own(nodes, mpi, path, "before", target=target, stage=stage).end()
+    assert "whole" not in own.staged, own.job.told
+
+
+@pytest.mark.parametrize("who", [-1, 0, 1, 5])
+@pytest.mark.parametrize(("mpi", "strategy"), list(product(LAUNCHERS, ["sort", "auto"])))
+def test_ranks_that_have_a_file_alone_open_it_together_with_target_first(nodes, mpi, strategy, who):
+    path = nodes.folder / f"self-{mpi}-{strategy}-{who}"
+    own = Own(nodes, mpi, path, "self", who, target="first", strategy=strategy).end()
+    assert "was not opened" not in own.job.read("err"), own.job.told
+
+
+def test_a_file_of_one_node_that_a_rank_has_alone_is_refused_with_that_reason(nodes):
+    own = Own(nodes, "mpich", "/tmp/self", "self", 1, target="first", strategy="sort")
+    assert own.job.wait(60) != 0, own.job.told
+    assert "without ranks of other nodes (MPI_COMM_SELF)" in own.job.read("err"), own.job.told
+
+
 class Writing(Reading):
     """One run of first.c; `path` is a file of node 0 with target=first, of all nodes without."""
 

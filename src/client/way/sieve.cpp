@@ -22,7 +22,11 @@ class LocalFile final : public SievedFile {
  public:
   explicit LocalFile(int file) : file_(file) {}
 
-  void lock(Extent extent) override { lock_.emplace(file_, extent.begin, extent.size()); }
+  bool lock(Extent extent, bool brief) override {
+    using Hold = io::ExtentLock::Hold;
+    lock_.emplace(file_, extent.begin, extent.size(), brief ? Hold::brief : Hold::lasting);
+    return lock_->complete();
+  }
   void unlock() override { lock_.reset(); }
 
   Status read(std::uint64_t offset, std::span<std::byte> into) override {
@@ -93,25 +97,34 @@ Status Sieve::take(SievedFile& file, std::span<const Piece> batch, const Sweep& 
 
 // Writes the current part.
 Status Sieve::put(SievedFile& file) {
-  const std::vector<Piece>& pieces = pieces_;
-  if (pieces.empty()) return {};
-  file.lock(hull_);
-  Status status;
-  if (pieces.size() == 1) {
-    status = file.write(hull_.begin, {static_cast<const std::byte*>(pieces.front().data), hull_.size()});
-  } else {
-    std::uint64_t bytes = 0;
-    for (const Piece& piece : pieces) bytes += piece.size;
-    if (part_.size() < hull_.size()) part_.resize(hull_.size());
-    const std::span<std::byte> part(part_.data(), hull_.size());
-    if (bytes < part.size()) status = file.read(hull_.begin, part);
-    for (const Piece& piece : pieces)
-      std::memcpy(part.data() + (piece.offset - hull_.begin), piece.data, piece.size);
-    if (status.ok()) status = file.write(hull_.begin, part);
-  }
+  if (pieces_.empty()) return {};
+  std::uint64_t bytes = 0;
+  for (const Piece& piece : pieces_) bytes += piece.size;
+  const bool holes = bytes < hull_.size(), alone = pieces_.size() == 1;
+  const bool locked = file.lock(hull_, alone);
+  const Status status = alone || (holes && !locked) ? put_pieces(file) : put_part(file, holes);
   file.unlock();
   pieces_.clear();
   return status;
+}
+
+Status Sieve::put_pieces(SievedFile& file) {
+  for (const Piece& piece : pieces_) {
+    const std::span<const std::byte> data(static_cast<const std::byte*>(piece.data), piece.size);
+    if (const Status status = file.write(piece.offset, data); !status.ok()) return status;
+  }
+  return {};
+}
+
+Status Sieve::put_part(SievedFile& file, bool holes) {
+  if (part_.size() < hull_.size()) part_.resize(hull_.size());
+  const std::span<std::byte> part(part_.data(), hull_.size());
+  if (holes) {
+    if (const Status status = file.read(hull_.begin, part); !status.ok()) return status;
+  }
+  for (const Piece& piece : pieces_)
+    std::memcpy(part.data() + (piece.offset - hull_.begin), piece.data, piece.size);
+  return file.write(hull_.begin, part);
 }
 
 }  // namespace millrace::client

@@ -18,8 +18,9 @@ class SievedFile {
  public:
   virtual ~SievedFile() = default;
   // Waits until no other process has a lock on any byte of `extent`, and locks it. A process has one lock at
-  // most.
-  virtual void lock(Extent extent) = 0;
+  // most. `brief`: for one small write. False: a program has a lock of its own there, so bytes between the
+  // pieces may not be rewritten.
+  virtual bool lock(Extent extent, bool brief) = 0;
   virtual void unlock() = 0;
   // Fills `into` from `offset` on; zeros behind the end of the file.
   virtual Status read(std::uint64_t offset, std::span<std::byte> into) = 0;
@@ -28,8 +29,8 @@ class SievedFile {
 
 // Writes pieces with holes between them by data sieving: it locks a part of the file, reads it, changes it
 // and writes it back. A few large calls cost less than many small ones. Bytes that other processes write in
-// the holes stay, if these processes lock too (io/posix/extent_lock.hpp; ROMIO takes the same locks). Holes
-// that no process has written become zeros.
+// the holes stay, if these processes lock too (io/posix/extent_lock.hpp; ROMIO takes the same locks). A part
+// that cannot be locked is written piece by piece. Holes that no process has written become zeros.
 class Sieve {
  public:
   // `file` is open for reading and writing. The function stops at the first error. Threads of a process take
@@ -40,6 +41,8 @@ class Sieve {
  private:
   Status take(SievedFile& file, std::span<const Piece> batch, const Sweep& sweep);
   Status put(SievedFile& file);
+  Status put_pieces(SievedFile& file);
+  Status put_part(SievedFile& file, bool holes);
 
   std::mutex mutex_;
   std::vector<Piece> pieces_;  // of the current part, in ascending order

@@ -71,6 +71,30 @@ TEST_F(SieveTest, PartsOfAllSizesWriteTheSameBytes) {
   }
 }
 
+// The program excludes others by a lock of its own descriptor, and changes the bytes in the holes meanwhile.
+TEST_F(SieveTest, BytesThatTheProgramHasLockedAreNotRewritten) {
+  class Changed final : public SievedFile {
+   public:
+    explicit Changed(int file) : file_(file) {}
+    bool lock(Extent, bool) override { return false; }
+    void unlock() override {}
+    Status read(std::uint64_t, std::span<std::byte>) override { return Code::io; }
+    Status write(std::uint64_t offset, std::span<const std::byte> from) override {
+      const ssize_t put = ::pwrite(file_, from.data(), from.size(), static_cast<off_t>(offset));
+      return put == static_cast<ssize_t>(from.size()) ? Status() : Status(Code::io);
+    }
+
+   private:
+    const int file_;
+  };
+  ASSERT_EQ(::pwrite(file_.get(), "----------", 10, 0), 10);
+  Changed changed(file_.get());
+  const std::vector<Piece> pieces = {{1, "ab", 2}, {5, "cd", 2}};
+  Sieve sieve;
+  ASSERT_TRUE(sieve.write(changed, pieces, {.window = 100, .gap = 50}).ok());
+  EXPECT_EQ(contents(), "-ab--cd---");
+}
+
 // Two processes write alternate pieces of the same part, many times. No process undoes the other's writes.
 TEST_F(SieveTest, WhatAnotherProcessPutsIntoTheHolesStays) {
   constexpr std::uint64_t length = 64, bytes = length * 512;

@@ -7,9 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
+#include <thread>
 
 #include "base/fd.hpp"
 #include "io/factory.hpp"
@@ -80,7 +83,7 @@ TEST_F(Locks, ThePartIsLockedAndNoMore) {
     const ExtentLock lock(file.get(), 100, 50);
     EXPECT_FALSE(is_free(149, 1));
     EXPECT_TRUE(is_free(0, 100));
-    EXPECT_TRUE(is_free(150, 0));
+    EXPECT_TRUE(is_free(150, off_t{1} << 60));
   }
   EXPECT_TRUE(is_free(0, 0));
 }
@@ -122,6 +125,40 @@ TEST_F(Locks, ALockThatAProgramKeepsIsNotWaitedForEver) {
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   for (const int fd : {done[0], done[1], ready[0], ready[1]}) ::close(fd);
+}
+
+// A program may guard a part against other jobs by a lock of its open file description, and write to it
+// through MPI meanwhile.
+TEST_F(Locks, ALockOfTheProgramsDescriptorIsNotWaitedFor) {
+  const Fd other(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(set(other.get(), F_OFD_SETLK, F_WRLCK, 100, 50), 0);
+  for (const ExtentLock::Hold hold : {ExtentLock::Hold::brief, ExtentLock::Hold::lasting}) {
+    const ExtentLock lock(file.get(), 50, 200, hold);
+    EXPECT_FALSE(lock.complete());
+    EXPECT_FALSE(is_free(50, 50)) << "the bytes before the program's are locked";
+    EXPECT_FALSE(is_free(150, 100)) << "the bytes behind them too";
+    const ExtentLock apart(file.get(), 1000, 10, hold);
+    EXPECT_TRUE(apart.complete());
+  }
+  EXPECT_TRUE(is_free(50, 50));
+  EXPECT_TRUE(is_free(150, 0));
+}
+
+TEST_F(Locks, OneExtentLockWaitsForAnother) {
+  const Fd other(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  for (const ExtentLock::Hold hold : {ExtentLock::Hold::brief, ExtentLock::Hold::lasting}) {
+    auto held = std::make_unique<ExtentLock>(other.get(), 0, 100);
+    std::atomic<bool> gone = false;
+    std::thread waits([&] {
+      const ExtentLock lock(file.get(), 50, 100, hold);
+      EXPECT_TRUE(gone);
+      EXPECT_TRUE(lock.complete());
+    });
+    ::usleep(20'000);  // without the other lock, the thread would be done in this time
+    gone = true;
+    held.reset();
+    waits.join();
+  }
 }
 
 TEST_F(Locks, AFileThatIsOnlyReadHasNone) {

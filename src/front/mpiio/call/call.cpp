@@ -29,9 +29,7 @@ bool Call::measure() {
   return true;
 }
 
-Extent Call::touched() {
-  return row.position == Position::shared || !measure() ? everything : hull;
-}
+Extent Call::touched() { return row.position == Position::shared || !measure() ? everything : hull; }
 
 void Call::place() {
   if (bytes == 0) return;
@@ -54,9 +52,7 @@ void Call::reserve() {
   place();
 }
 
-void Call::give_back() {
-  open.pointer.set(static_cast<MPI_Offset>(position / open.view.etype_size()));
-}
+void Call::give_back() { open.pointer.set(static_cast<MPI_Offset>(position / open.view.etype_size())); }
 
 client::PieceSource Call::pieces() const {
   return {open.view, position, *memory, a.memory, static_cast<std::uint64_t>(a.count)};

@@ -101,6 +101,13 @@ int leave(std::unique_ptr<Open> open) {
   return status.ok() ? MPI_SUCCESS : raise(*open, status);
 }
 
+// One rank has changed the file's size for all. The mounts of other nodes may remember the old size, and
+// reads there would end at it.
+int was_resized(const Open& open, int result, const Status& flushed) {
+  if (open.routed && result == MPI_SUCCESS) client::refresh(open.path);
+  return flushed.ok() ? result : raise(open, flushed);
+}
+
 }  // namespace
 
 void order_between_nodes() noexcept {
@@ -119,7 +126,7 @@ int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
   const Open* open = scope.find(fh);
   if (open == nullptr || open->guest || result != MPI_SUCCESS) return result;
   if (open->reader != nullptr) {
-    PMPI_Info_set(*info_used, "millrace_stage", open->reader->copy != MPI_FILE_NULL ? "whole" : "none");
+    PMPI_Info_set(*info_used, "millrace_stage", open->reading() != open->handle ? "whole" : "none");
     return MPI_SUCCESS;
   }
   if (!open->writable) {
@@ -206,8 +213,7 @@ int own_set_size(Entry entry, MPI_File fh, MPI_Offset size) noexcept {
   note_write(*open, true);
   if (changes_first(*open) && size >= 0) return resize_first(*open, size, true);
   const Status flushed = open->file->prepare_direct_write(everything);
-  const int result = call<Slot::MPI_File_set_size>(entry, fh, size);
-  return flushed.ok() ? result : raise(*open, flushed);
+  return was_resized(*open, call<Slot::MPI_File_set_size>(entry, fh, size), flushed);
 }
 
 int own_preallocate(Entry entry, MPI_File fh, MPI_Offset size) noexcept {
@@ -217,8 +223,7 @@ int own_preallocate(Entry entry, MPI_File fh, MPI_Offset size) noexcept {
   note_write(*open, true);
   if (changes_first(*open) && size >= 0) return resize_first(*open, size, false);
   const Status flushed = open->file->prepare_direct_write(everything);
-  const int result = call<Slot::MPI_File_preallocate>(entry, fh, size);
-  return flushed.ok() ? result : raise(*open, flushed);
+  return was_resized(*open, call<Slot::MPI_File_preallocate>(entry, fh, size), flushed);
 }
 
 int own_get_size(Entry entry, MPI_File fh, MPI_Offset* size) noexcept {

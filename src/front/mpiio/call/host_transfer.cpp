@@ -100,6 +100,25 @@ int was_read(Open& open, const Row& row, const Arguments& a, int result) noexcep
   return result;
 }
 
+bool read_past_copy(Open& open, const Row& row, const Arguments& a, int& result) noexcept {
+  if (row.direction != Direction::read || row.position == Position::shared ||
+      open.reader->copy == MPI_FILE_NULL)
+    return false;
+  try {
+    if (row.completion == Completion::split_end) return split_active(open) && end_split(open, row, a, result);
+    const Status flushed = ask_as_guest(open, row);
+    result = read_by_library({open, row, a});
+    if (a.count > 0 && a.map != nullptr)
+      open.reader->bytes += a.map->size * static_cast<std::uint64_t>(a.count);
+    if (!flushed.ok()) result = raise(open, flushed);
+  } catch (const std::bad_alloc&) {
+    result = raise(open, Code::no_memory);
+  } catch (...) {
+    result = raise(open, Code::io);
+  }
+  return true;
+}
+
 bool before(Open& open, const Row& row, const Arguments& a, int& result, Status& flushed) noexcept {
   try {
     Call call{open, row, a};

@@ -17,11 +17,17 @@ int after(Open& open, const Row& row, const Arguments& arguments, int result, St
 
 // For a file that is only read: the handle for a call, and the work after it.
 inline MPI_File source_of(const Open& open, const Row& row) {
-  return row.direction == Direction::read && row.position != Position::shared ? open.reading() : open.handle;
+  if (row.direction != Direction::read || row.position == Position::shared) return open.handle;
+  // A split collective may have begun before the rank left its copy.
+  const bool ends_on_copy = row.completion == Completion::split_end && open.reader->copy != MPI_FILE_NULL;
+  return ends_on_copy ? open.reader->copy : open.reading();
 }
 // Asks for pending bytes, before a transfer of a handle that is left to the library.
 Status ask_as_guest(Open& open, const Row& row) noexcept;
 int was_read(Open& open, const Row& row, const Arguments& arguments, int result) noexcept;
+// Carries out a read of a file of which this node has a copy, after this process has written the file. False:
+// nothing has been done, because the call is not such a read.
+bool read_past_copy(Open& open, const Row& row, const Arguments& arguments, int& result) noexcept;
 
 // True if this write takes the pipeline or independent functions, on all ranks alike.
 bool writes_alone(const Open& open, const Row& row);
@@ -44,6 +50,8 @@ inline int host_transfer(Open* open, const Row& row, const Arguments& arguments,
   if (open->guest) return call_as_guest(*open, row, arguments, real);
   if (open->reader != nullptr) {
     const MPI_File source = source_of(*open, row);
+    int result = MPI_SUCCESS;
+    if (open->reader->left && read_past_copy(*open, row, arguments, result)) return result;
     if (source == open->handle)
       return was_read(*open, row, arguments, call_as_guest(*open, row, arguments, real));
     return was_read(*open, row, arguments, real(source));

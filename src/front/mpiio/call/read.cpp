@@ -79,19 +79,6 @@ bool read_pieces(Call& call, int& result) {
   return true;
 }
 
-// Calls the library's independent function for the same arguments.
-int read_by_library(const Call& call) {
-  MPI_Status got;
-  const Arguments& a = call.a;
-  const bool split = call.row.completion == Completion::split_begin;
-  if (call.moves_pointer()) call.open.pointer.give_to_library();
-  const int error = call_alone(call.row, a, split ? &got : a.status);
-  if (error != MPI_SUCCESS) return error;
-  if (a.count > 0 && a.map != nullptr)
-    note_read(call.open, a.map->size * static_cast<std::uint64_t>(a.count));
-  return split ? call.complete(got) : MPI_SUCCESS;
-}
-
 // Makes a collective read find the earlier writes of all ranks. The MPI library's two-phase read has the same
 // effect. False, on all ranks alike, if the ranks cannot meet, or if a rank has written a file whose reads
 // the agents carry.
@@ -162,8 +149,10 @@ int read_on_first(Call& call) {
     status = open.file->publish();
     meet_on_first(open);
   }
-  if (int result = MPI_SUCCESS; status.ok() && open.through != Through::none && read_pieces(call, result))
-    return result;
+  bool wrote = false;  // bytes that the agents have read ahead may be older
+  if (status.ok() && open.location == Open::Location::elsewhere) status = publish_others(open, wrote);
+  const bool through = status.ok() && !wrote && open.through != Through::none;
+  if (int result = MPI_SUCCESS; through && read_pieces(call, result)) return result;
   if (status.ok()) status = bring(call);
   return status.ok() ? read_by_library(call) : raise(open, status);
 }
@@ -178,6 +167,18 @@ Status meet_for_library(Open& open) {
 }
 
 }  // namespace
+
+int read_by_library(const Call& call) {
+  MPI_Status got;
+  const Arguments& a = call.a;
+  const bool split = call.row.completion == Completion::split_begin;
+  if (call.moves_pointer()) call.open.pointer.give_to_library();
+  const int error = call_alone(call.row, a, split ? &got : a.status);
+  if (error != MPI_SUCCESS) return error;
+  if (a.count > 0 && a.map != nullptr)
+    note_read(call.open, a.map->size * static_cast<std::uint64_t>(a.count));
+  return split ? call.complete(got) : MPI_SUCCESS;
+}
 
 bool read(Call& call, int& result, Status& flushed) {
   Open& open = call.open;

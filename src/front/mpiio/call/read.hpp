@@ -20,4 +20,7 @@ namespace millrace::front {
 // is the status of the flush.
 bool read(Call& call, int& result, Status& flushed);
 
+// Calls the library's independent function for the same arguments.
+int read_by_library(const Call& call);
+
 }  // namespace millrace::front

@@ -34,6 +34,7 @@ struct Split {
 // A file that is only read: the bytes read so far, and their source.
 struct Reader {
   MPI_File copy = MPI_FILE_NULL;           // the whole file on this node's storage, open for this rank alone
+  std::atomic<bool> left = false;          // this process has written the file, so it reads the file itself
   client::FileStamp original;              // its stamp when it was copied
   std::unique_ptr<client::Source> source;  // StagedCopy
   std::atomic<std::uint64_t> bytes{0};
@@ -105,7 +106,7 @@ struct Open {
   std::uint64_t size_at_open = 0;     // of a file that is only read, through the agents
   std::atomic<std::uint64_t> bytes_read{0};  // ... by this rank, past the library
   MPI_File reading() const {
-    return reader != nullptr && reader->copy != MPI_FILE_NULL ? reader->copy : handle;
+    return reader != nullptr && reader->copy != MPI_FILE_NULL && !reader->left ? reader->copy : handle;
   }
 };
 

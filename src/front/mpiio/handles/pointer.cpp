@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/handles/pointer.hpp"
 
-
 // Millrace's own calls of the library use the PMPI names, so that other tools do not count them.
 namespace millrace::front {
 
@@ -57,8 +56,7 @@ bool FilePointer::seek(MPI_Offset offset, int whence) {
 
 void FilePointer::give_to_library() {
   const std::lock_guard guard(lock_);
-  if (known_ == Known::by_us)
-    call<Slot::MPI_File_seek>(Entry::pmpi, handle_, position_, MPI_SEEK_SET);
+  if (known_ == Known::by_us) call<Slot::MPI_File_seek>(Entry::pmpi, handle_, position_, MPI_SEEK_SET);
   known_ = Known::by_library;
 }
 

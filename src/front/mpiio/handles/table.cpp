@@ -6,6 +6,7 @@
 
 #include <shared_mutex>
 #include <unordered_map>
+#include <utility>
 
 namespace millrace::front {
 
@@ -89,6 +90,11 @@ void each_of_same_file(const std::string& path, Maybe maybe, Act act) {
 
 bool any(const Open&) { return true; }
 
+bool is_writable(const Open& open) {
+  int amode = MPI_MODE_RDONLY;
+  return PMPI_File_get_amode(open.handle, &amode) == MPI_SUCCESS && (amode & MPI_MODE_RDONLY) == 0;
+}
+
 void leave_agents(Open& open) {
   if (open.through.exchange(Through::none) != Through::none) open.file->end_read_through();
 }
@@ -101,8 +107,14 @@ Handles handles_of(const std::string& path) {
     found.bypassed |= open.bypassed;
     found.routed |= open.routed;
     found.written |= open.written;
+    found.writable |= is_writable(open);
     found.plain |= !open.routed && open.through == Through::none && open.file->registered();
   });
+  const std::shared_lock guard(table().lock);
+  for (const auto& [handle, open] : table().files) {
+    const bool by_stand_in = open->location == Open::Location::elsewhere && open->path == path;
+    found.writable |= by_stand_in && open->writable;
+  }
   return found;
 }
 
@@ -112,16 +124,54 @@ void bypass_same_file(const std::string& path, client::Reason reason) {
   });
 }
 
+namespace {
+
+// The number of the file is enough: a file of another device with this number is only read more slowly. A
+// file that has lost its name has no number here.
+void leave_copies(const std::string& path) {
+  const std::shared_lock guard(table().lock);
+  std::uint64_t number = 0;
+  bool known = false;
+  for (const auto& [handle, open] : table().files) {
+    Reader* const reader = open->reader.get();
+    if (reader == nullptr || reader->copy == MPI_FILE_NULL || reader->left) continue;
+    if (open->location != Open::Location::everywhere) continue;
+    if (!std::exchange(known, true)) number = client::stamp_of(path).inode;
+    if (number != 0 && number != reader->original.inode) continue;
+    MPI_Offset position = 0;
+    if (PMPI_File_get_position(reader->copy, &position) == MPI_SUCCESS)
+      call<Slot::MPI_File_seek>(Entry::pmpi, open->handle, position, MPI_SEEK_SET);
+    reader->left = true;
+  }
+}
+
+}  // namespace
+
 void note_write(Open& open, bool on_all) {
   if (on_all && open.until_written) open.reads_alone = false;
   if (open.written.load(std::memory_order_relaxed) || open.written.exchange(true)) return;
   leave_agents(open);
+  leave_copies(open.path);
   each_of_same_file(
       open.path, [](const Open& other) { return other.until_written && !other.written; },
       [](Open& other) {
         other.written = true;
         leave_agents(other);
       });
+}
+
+Status publish_others(const Open& open, bool& wrote) {
+  Status first;
+  const std::shared_lock guard(table().lock);
+  for (const auto& [handle, other] : table().files) {
+    const bool has_written =
+        other->location == Open::Location::elsewhere && other->writable && other->written;
+    if (!has_written || other.get() == &open || other->path != open.path) continue;
+    wrote = true;
+    const Status status = other->file->publish();
+    if (first.ok()) first = status;
+  }
+  return first;
 }
 
 void agree_on_writes(Open& open) {

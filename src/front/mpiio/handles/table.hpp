@@ -42,7 +42,8 @@ struct Handles {
   bool bypassed = false;  // a handle is left to the MPI library because of other nodes
   bool routed = false;    // a handle is of several nodes that work together
   bool plain = false;  // a handle has ranks of this node only, and this process has written through the agent
-  bool written = false;  // this rank has written by a handle
+  bool written = false;   // this rank has written by a handle
+  bool writable = false;  // a handle is open for writing
 };
 Handles handles_of(const std::string& path);
 // Turns the pipeline off for these handles, because another handle of the file is left to the MPI library.
@@ -51,8 +52,14 @@ void bypass_same_file(const std::string& path, client::Reason reason);
 // another node's cache may lack it. So a rank reads by itself after its first write, and all ranks leave
 // reads to the library once all of them know of a write.
 //
+// A copy on this node lacks what this process writes. So a handle that reads a copy then reads the file
+// itself, by the library's independent functions: other ranks may still read their copies.
+//
 // Called before this rank writes, or changes the size of the file. `on_all`: all ranks make this call.
 void note_write(Open& open, bool on_all);
+// For a file of another node (target=first), of which each handle has a stand-in of its own: brings what this
+// process has written by other handles to that node. `wrote`: there is such a handle.
+Status publish_others(const Open& open, bool& wrote);
 // Called at MPI_File_sync, and before a collective read of a file that may be written. Collective over the
 // file, if the agents carry its reads.
 void agree_on_writes(Open& open);

@@ -4,10 +4,13 @@
 
 #include <fcntl.h>
 
+#include <array>
 #include <cerrno>
 #include <optional>
 #include <string>
 
+#include "base/checksum.hpp"
+#include "client/file/target_file.hpp"
 #include "client/open/own_process.hpp"
 #include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/open/chain.hpp"
@@ -23,11 +26,17 @@ namespace {
 // The agreement of all ranks of an open, by one reduction with MPI_MAX.
 struct FirstAgreement {
   Participants participants;
-  std::uint64_t size;    // as rank 0 sees it
-  std::uint64_t there;   // rank 0 sees the file
-  std::uint64_t whole;   // rank 0 wants the file staged, if it is only read
-  std::uint64_t pieces;  // ... or read through the agents
-  std::uint64_t ledger;  // some rank wants a ledger
+  std::uint64_t size;      // as rank 0 sees it
+  std::uint64_t there;     // rank 0 sees the file
+  std::uint64_t whole;     // rank 0 wants the file staged, if it is only read
+  std::uint64_t pieces;    // ... or read through the agents
+  std::uint64_t ledger;    // some rank wants a ledger
+  std::uint64_t writable;  // some rank has the file open for writing, so a copy would lack what it writes
+  std::uint64_t alone;     // some rank has written it by a handle without the ranks of other nodes
+  std::uint64_t file;      // a number of the file that the rank sees by this path; 0: none
+  std::uint64_t other;     // the complement of `file`, so that the two tell whether all ranks see one file
+
+  bool one_file() const { return file != 0 && other == ~file; }
 };
 
 std::string name_of(const Fd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
@@ -41,6 +50,7 @@ struct Opening {
   StagePlan plan;
   bool maker;    // rank 0
   bool through;  // the agents carry reads of a file that is only read
+  bool alone;    // FirstAgreement
 };
 
 int read_first(const Opening& how) {
@@ -62,6 +72,15 @@ int read_first(const Opening& how) {
   (void)open->file->set_direct({client::Reason::copy_on_node});
   add(std::move(open));
   return MPI_SUCCESS;
+}
+
+std::uint64_t number_of_file(const std::string& path, const Settings& settings) {
+  client::TargetFile found;
+  (void)found.remember(path);
+  const Peer self = describe_self(found, settings, false, false);
+  if (self.inode == 0) return 0;
+  const std::array<std::uint64_t, 2> numbers{self.inode, self.own_system};
+  return checksum(numbers.data(), sizeof numbers) | 1u;
 }
 
 int class_of(int error) {
@@ -158,8 +177,11 @@ int open_in_place(const Opening& how) {
   open->file = client::open(std::move(request));
   open->stand_in = std::move(stands->fd);
   if (!all_of(how.comm, open->file->registered())) {
-    client::log(open->path +
-                " cannot be reached from every node, and was not opened: an agent refused the file");
+    client::log(open->path + " cannot be reached from every node, and was not opened: " +
+                (how.alone
+                     ? "a rank has it open by another handle, without ranks of other nodes (MPI_COMM_SELF), "
+                       "and has written to it; close that handle first"
+                     : "an agent refused the file"));
     open->file->withdraw();
     PMPI_File_close(how.fh);
     return refuse_open(MPI_ERR_IO);
@@ -194,6 +216,8 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
                      (access == MPI_MODE_RDONLY && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) == 0);
   const bool wanted = admission.here && sound && path && settings.enabled && joins_nodes(settings) &&
                       path_selected(settings, *path) && (amode & MPI_MODE_SEQUENTIAL) == 0;
+  const Handles others = wanted ? handles_of(*path) : Handles{};
+  const std::uint64_t file = wanted ? number_of_file(*path, settings) : 0;
   const client::FileStamp stamp = wanted && rank == 0 ? client::stamp_of(*path) : client::FileStamp{};
   const FirstAgreement mine{
       own_participants(rank, wanted),
@@ -201,14 +225,26 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
       stamp.inode != 0 ? 1u : 0u,
       rank == 0 && settings.stage != Stage::none && settings.stage != Stage::pieces ? 1u : 0u,
       rank == 0 && settings.stage == Stage::pieces ? 1u : 0u,
-      keeps_ledger(settings.file) ? 1u : 0u};
+      keeps_ledger(settings.file) ? 1u : 0u,
+      others.writable ? 1u : 0u,
+      others.plain && !others.routed ? 1u : 0u,
+      file,
+      ~file};
   FirstAgreement all{};
   if (!all_at_most(comm, mine, all) || all.participants.refused != 0 || all.participants.on_one_node())
     return false;
-  const Opening how{entry,     comm,
-                    amode,     info,
-                    fh,        {*path, settings, all.participants.group, 0, 0, true, all.size},
-                    rank == 0, all.pieces != 0};
+  // The agents of several nodes cannot take over a file that an agent already has for its own ranks. All
+  // ranks see this file by its path, so it is opened like any other.
+  if (all.alone != 0 && all.one_file()) return false;
+  const Opening how{entry,
+                    comm,
+                    amode,
+                    info,
+                    fh,
+                    {*path, settings, all.participants.group, 0, 0, true, all.size},
+                    rank == 0,
+                    all.pieces != 0,
+                    all.alone != 0};
   if (access != MPI_MODE_RDONLY && all.ledger != 0) {
     // A ledger of another node could not be recovered: that node does not see the file.
     if (rank == 0)
@@ -222,7 +258,8 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
   } else if (access == MPI_MODE_RDONLY && all.there == 0) {
     result = refuse_open(MPI_ERR_NO_SUCH_FILE);
   } else {
-    result = access == MPI_MODE_RDONLY && all.whole != 0 ? read_first(how) : open_in_place(how);
+    const bool copied = access == MPI_MODE_RDONLY && all.whole != 0 && all.writable == 0;
+    result = copied ? read_first(how) : open_in_place(how);
   }
   return true;
 }

@@ -10,6 +10,7 @@
 #include "client/file/storage_host.hpp"
 #include "client/open/own_process.hpp"
 #include "client/start/job.hpp"
+#include "client/start/log.hpp"
 #include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/open/chain.hpp"
 #include "front/mpiio/open/introduction.hpp"
@@ -34,6 +35,7 @@ struct ReadAgreement {
   std::uint64_t unknown;        // some rank has not read a file of the series
   std::uint64_t library_reads;  // rank 0 cannot read the file without the library
   std::uint64_t written;        // some rank has written the file by another handle
+  std::uint64_t writable;       // some rank has the file open for writing
 };
 
 // A rank's message to all others at open, sent by one collective call.
@@ -63,6 +65,7 @@ struct OwnOpen {
   Settings settings;
   client::TargetFile found;
   std::uint32_t share = client::ReadShares::unknown;
+  bool first = false;  // rank 0
 };
 
 // One rank of a node looks at the file system for all. On a network file system each look is a question to
@@ -147,7 +150,8 @@ bool read_on_nodes(OwnOpen& own, ReadIntroductions& heard) {
         stage_as == Stage::none ? client::Reason::stage_none : static_cast<client::Reason>(all.unfit));
     return false;
   }
-  const bool may_stage = stage_as == Stage::whole || (automatic && all.unknown == 0);
+  // A copy would lack what such a rank writes.
+  const bool may_stage = all.writable == 0 && (stage_as == Stage::whole || (automatic && all.unknown == 0));
   auto open = std::make_unique<Open>();
   open->handle = own.handle;
   open->path = own.path;
@@ -157,7 +161,10 @@ bool read_on_nodes(OwnOpen& own, ReadIntroductions& heard) {
   const StagePlan plan{own.path, own.settings, all.participants.group, automatic ? nearly_whole : 0,
                        own.share};
   const bool staged = may_stage && stage(own.comm, plan, *open->reader);
-  client::Reason why = all.written != 0 ? client::Reason::written_before : client::Reason::none;
+  const bool refused = stage_as == Stage::whole && all.writable != 0;
+  if (refused && own.first)
+    client::log(own.path + " is read where it is, not copied to every node: a rank has it open for writing");
+  client::Reason why = refused || all.written != 0 ? client::Reason::written_before : client::Reason::none;
   if (!staged && stage_as != Stage::whole && all.written == 0) {
     const Apart apart =
         open_through(own.comm, {own.path, all.participants.group, !automatic, std::move(own.found)},
@@ -199,9 +206,13 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   const std::optional<std::string> path = kernel_path(filename);
   const bool wanted =
       admission.here && handle != MPI_FILE_NULL && path && settings.enabled && path_selected(settings, *path);
-  ReadAgreement mine{own_participants(rank, wanted, admission),    0, 0, 0, 0, 0,
-                     wanted && handles_of(*path).written ? 1u : 0u};
+  const Handles others = wanted ? handles_of(*path) : Handles{};
+  ReadAgreement mine{};
+  mine.participants = own_participants(rank, wanted, admission);
+  mine.written = others.written ? 1 : 0;
+  mine.writable = others.writable ? 1 : 0;
   OwnOpen own{comm, handle, path.value_or(""), settings, {}};
+  own.first = rank == 0;
   if (wanted) (void)own.found.remember(own.path);
   const Stage asked = joins_nodes(settings) ? settings.stage : Stage::none;
   own.share = wanted ? shares.of(own.path) : client::ReadShares::unknown;
@@ -233,9 +244,9 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
 void look_again(Open& open) {
   Reader& reader = *open.reader;
   if (reader.copy == MPI_FILE_NULL || open.location != Open::Location::everywhere) return;
-  if (all_ranks(open, client::stamp_of(open.path) == reader.original)) return;
+  if (all_ranks(open, !reader.left && client::stamp_of(open.path) == reader.original)) return;
   MPI_Offset position = 0;
-  if (PMPI_File_get_position(reader.copy, &position) == MPI_SUCCESS)
+  if (!reader.left && PMPI_File_get_position(reader.copy, &position) == MPI_SUCCESS)
     call<Slot::MPI_File_seek>(Entry::pmpi, open.handle, position, MPI_SEEK_SET);
   close_copy(reader);
   (void)open.file->set_direct({client::Reason::copy_outdated});
