@@ -52,8 +52,12 @@ Status OpenedFile::ask_before_reading(Extent extent) {
 
 int OpenedFile::open_readable() {
   const std::lock_guard lock(enroll_mutex_);
-  const int mode = request_.writable ? O_RDWR : O_RDONLY;
-  readable_.store(target_.holds_open() || target_.hold_open(mode) ? target_.readable(mode) : -1);
+  // The agent got the held descriptor. Locks belong to an open file description: by the same one, the locks
+  // of this rank and of the agent would not exclude each other.
+  if (readable_.load() == not_known) {
+    own_file_ = target_.open_to_hold(request_.writable ? O_RDWR : O_RDONLY);
+    readable_.store(own_file_.valid() ? own_file_.get() : -1, std::memory_order_release);
+  }
   return readable_.load();
 }
 

@@ -196,6 +196,7 @@ class OpenedFile final : public File, private Leaver {
   std::unique_ptr<ReadAhead> read_ahead_;  // from the first read through the agents on
   static constexpr int not_known = -2;
   std::atomic<int> readable_{not_known};
+  Fd own_file_;  // readable_
 };
 
 }  // namespace millrace::client

@@ -67,21 +67,18 @@ std::string TargetFile::lasting_path() const {
 }
 
 bool TargetFile::hold_open(int mode) {
-  Fd file = open_again(mode);
+  Fd file = open_to_hold(mode);
   if (!file.valid()) return false;
-  if (!leaves_room(file)) {
-    errno = EMFILE;
-    return false;
-  }
   file_ = std::move(file);
   open_ = true;
   return true;
 }
 
-int TargetFile::readable(int mode) const {
-  const int flags = open_ ? ::fcntl(file_.get(), F_GETFL) : -1;
-  const int access = flags & O_ACCMODE;
-  return flags >= 0 && (access == O_RDWR || access == mode) ? file_.get() : -1;
+Fd TargetFile::open_to_hold(int mode) const {
+  Fd file = open_again(mode);
+  if (!file.valid() || leaves_room(file)) return file;
+  errno = EMFILE;
+  return {};
 }
 
 Fd TargetFile::open_again(int mode) const {

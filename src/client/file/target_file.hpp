@@ -31,10 +31,11 @@ class TargetFile {
   // Closes the held descriptor, and tells the error of close(2).
   Status close() { return open_ = false, file_.close(); }
   bool holds_open() const { return open_; }
-  int readable(int mode) const;  // the held descriptor, if open with O_RDWR or `mode`; else -1
 
   // Not valid, with errno set, if the file cannot be opened or has no name any more.
   Fd open_again(int mode) const;
+  // The same, for a descriptor that stays open: not valid if the program may need it.
+  Fd open_to_hold(int mode) const;
 
   const std::string& path() const { return path_; }
   // A name that means this file as long as this object has its descriptor.

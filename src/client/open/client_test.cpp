@@ -50,69 +50,6 @@ TEST(Client, DirectWritesAskTheAgentOnlyWhereBytesArePending) {
   EXPECT_NE(text.find("\"flushes\":1,"), std::string::npos) << text;
 }
 
-// A file that is opened as programs open it: with the costs of a start.
-std::unique_ptr<File> open_with_costs(const std::string& path, std::uint32_t members) {
-  return open({.path = path,
-               .group = 1,
-               .members = members,
-               .settings = process_settings().file,
-               .costs = typical_costs()});
-}
-
-// The number of the small writes that go to the library before one takes the pipeline.
-int small_writes_before_the_pipeline(File& file, bool reads) {
-  constexpr int most = 10'000;
-  for (int i = 0; i < most; ++i) {
-    const Extent extent{std::uint64_t(i) * 256, std::uint64_t(i + 1) * 256};
-    if (file.enter_pipeline({.bytes = 256, .pieces = 1, .calls = 1})) return i;
-    if (!file.prepare_direct_write(extent).ok()) return -1;
-    if (reads && !file.flush(extent).ok()) return -1;
-  }
-  return most;
-}
-
-TEST(Client, AFileEntersThePipelineOnceAndAllRanksOfTheNodeFollow) {
-  Job job("enter");
-  const std::string path = job.path("data");
-  create(path);
-  const Step entered, followed;
-  const pid_t first = job.start([&] {
-    auto file = open_with_costs(path, 2);
-    const int before = small_writes_before_the_pipeline(*file, false);
-    RANK_CHECK(before > 10 && before < 5'000);
-    entered.reach();
-    RANK_CHECK(followed.await());
-    for (int i = 0; i < 100; ++i) {
-      RANK_CHECK(write_range(*file, 1, 0, 100, 100) == 0);
-      RANK_CHECK(file->flush({0, 100}).ok());
-      RANK_CHECK(file->enter_pipeline({.bytes = 256, .pieces = 1, .calls = 1}));
-    }
-    return file->close().ok() ? 0 : 1;
-  });
-  const pid_t second = job.start([&] {
-    auto file = open_with_costs(path, 2);
-    RANK_CHECK(entered.await());
-    const int before = small_writes_before_the_pipeline(*file, false);
-    followed.reach();
-    RANK_CHECK(before == 0);
-    return file->close().ok() ? 0 : 1;
-  });
-  EXPECT_EQ(job.wait(first), 0);
-  EXPECT_EQ(job.wait(second), 0);
-}
-
-TEST(Client, AFileThatIsReadAfterEveryWriteNeverEntersThePipeline) {
-  Job job("stays");
-  const std::string path = job.path("data");
-  create(path);
-  EXPECT_EQ(job.run([&] {
-    auto file = open_with_costs(path, 1);
-    RANK_CHECK(small_writes_before_the_pipeline(*file, true) == 10'000);
-    return file->close().ok() ? 0 : 1;
-  }),
-            0);
-}
-
 // Two ranks take turns, as with a barrier between their writes; each write goes one way or the other.
 TEST(Client, DirectAndPipelinedWritesOfRanksInTurnKeepTheirOrder) {
   constexpr int turns = 600;

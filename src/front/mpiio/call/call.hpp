@@ -26,6 +26,11 @@ struct Call {
   bool meets() const { return row.coordination == Coordination::collective && !nonblocking(); }
   bool moves_pointer() const { return row.position == Position::individual; }
 
+  // True if the arguments are sound and ask for no bytes.
+  bool is_empty() const {
+    return a.count >= 0 && a.offset >= 0 && a.map != nullptr && a.map->valid() &&
+           (a.count == 0 || a.map->size == 0) && (!nonblocking() || a.request != nullptr);
+  }
   // Computes the bytes of the transfer and their place in the file. False: the arguments are wrong, or there
   // is no map. The library reports wrong arguments. The individual pointer does not move.
   bool measure();

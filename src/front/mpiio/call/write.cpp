@@ -133,13 +133,15 @@ int write_through_pipeline(Call& call) {
   return status.ok() ? call.complete(call.bytes) : raise(call.open, status);
 }
 
+// The view may have no byte at all, and no map.
+int write_nothing(const Call& call) {
+  const int error = examine(call.open, Direction::write, call.a);
+  return error != MPI_SUCCESS ? error : call.complete(0);
+}
+
 // Carries out a write that measure() has accepted.
 int write_measured(Call& call) {
   Open& open = call.open;
-  if (call.bytes == 0) {
-    const int error = examine(open, Direction::write, call.a);
-    return error != MPI_SUCCESS ? error : call.complete(0);
-  }
   const std::uint64_t pieces = call.estimate_pieces();
   const bool sieved = open.sweep.window != 0 && !call.one_piece;
   const bool pipeline = open.file->enter_pipeline(
@@ -162,10 +164,10 @@ int write_unmeasured(const Call& call) {
   return flushed.ok() ? write_by_library(call) : raise(open, flushed);
 }
 
-// A null buffer is valid for 0 bytes, and for types with absolute addresses (MPI_BOTTOM).
+// A null buffer is valid for types with absolute addresses (MPI_BOTTOM).
 bool buffer_sound(const Call& call) {
   constexpr std::int64_t first_page = 4096;
-  return call.a.memory != nullptr || call.bytes == 0 || call.memory->true_lower >= first_page;
+  return call.a.memory != nullptr || call.memory->true_lower >= first_page;
 }
 
 bool sound(Call& call) {
@@ -213,6 +215,7 @@ bool write_linear(const Call& call, int& result) {
 }  // namespace
 
 int write(Call& call) {
+  if (call.is_empty()) return write_nothing(call);
   if (!call.open.mapped && call.open.location != Open::Location::elsewhere) return write_unmapped(call);
   if (sound(call)) return write_measured(call);
   int result = MPI_SUCCESS;

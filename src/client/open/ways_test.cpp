@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+// Tests with ranks and an agent as real processes: the way that a file's bytes take.
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "client/open/testing/ranks.hpp"
+#include "client/view/view.hpp"
+
+namespace millrace::client {
+namespace {
+
+using testing::create;
+using testing::Job;
+using testing::open_file;
+using testing::Step;
+using testing::write_range;
+
+// A file that is opened as programs open it: with the costs of a start.
+std::unique_ptr<File> open_with_costs(const std::string& path, std::uint32_t members) {
+  return open({.path = path,
+               .group = 1,
+               .members = members,
+               .settings = process_settings().file,
+               .costs = typical_costs()});
+}
+
+// The number of the small writes that go to the library before one takes the pipeline.
+int small_writes_before_the_pipeline(File& file, bool reads) {
+  constexpr int most = 10'000;
+  for (int i = 0; i < most; ++i) {
+    const Extent extent{std::uint64_t(i) * 256, std::uint64_t(i + 1) * 256};
+    if (file.enter_pipeline({.bytes = 256, .pieces = 1, .calls = 1})) return i;
+    if (!file.prepare_direct_write(extent).ok()) return -1;
+    if (reads && !file.flush(extent).ok()) return -1;
+  }
+  return most;
+}
+
+TEST(Ways, AFileEntersThePipelineOnceAndAllRanksOfTheNodeFollow) {
+  Job job("enter");
+  const std::string path = job.path("data");
+  create(path);
+  const Step entered, followed;
+  const pid_t first = job.start([&] {
+    auto file = open_with_costs(path, 2);
+    const int before = small_writes_before_the_pipeline(*file, false);
+    RANK_CHECK(before > 10 && before < 5'000);
+    entered.reach();
+    RANK_CHECK(followed.await());
+    for (int i = 0; i < 100; ++i) {
+      RANK_CHECK(write_range(*file, 1, 0, 100, 100) == 0);
+      RANK_CHECK(file->flush({0, 100}).ok());
+      RANK_CHECK(file->enter_pipeline({.bytes = 256, .pieces = 1, .calls = 1}));
+    }
+    return file->close().ok() ? 0 : 1;
+  });
+  const pid_t second = job.start([&] {
+    auto file = open_with_costs(path, 2);
+    RANK_CHECK(entered.await());
+    const int before = small_writes_before_the_pipeline(*file, false);
+    followed.reach();
+    RANK_CHECK(before == 0);
+    return file->close().ok() ? 0 : 1;
+  });
+  EXPECT_EQ(job.wait(first), 0);
+  EXPECT_EQ(job.wait(second), 0);
+}
+
+TEST(Ways, AFileThatIsReadAfterEveryWriteNeverEntersThePipeline) {
+  Job job("stays");
+  const std::string path = job.path("data");
+  create(path);
+  EXPECT_EQ(job.run([&] {
+    auto file = open_with_costs(path, 1);
+    RANK_CHECK(small_writes_before_the_pipeline(*file, true) == 10'000);
+    return file->close().ok() ? 0 : 1;
+  }),
+            0);
+}
+
+// The descriptors of this process that are of the file, without those that cannot transfer bytes.
+std::vector<int> descriptors_of(const std::string& path) {
+  std::vector<int> found;
+  for (const std::string& name : testing::files_of("/proc/self/fd")) {
+    const int fd = std::stoi(name.substr(name.rfind('/') + 1));
+    std::error_code gone;
+    if (std::filesystem::read_symlink(name, gone) == path && (::fcntl(fd, F_GETFL) & O_PATH) == 0)
+      found.push_back(fd);
+  }
+  return found;
+}
+
+// The agent gets a rank's descriptor, and locks belong to the open file description.
+TEST(Ways, ARankSievesByAnotherOpenFileDescriptionThanTheAgent) {
+  Job job("description");
+  const std::string path = job.path("data");
+  create(path);
+  EXPECT_EQ(job.run([&] {
+    auto file = open_file(path);
+    RANK_CHECK(write_range(*file, 1, 0, 100, 100) == 0);
+    const std::vector<int> sent = descriptors_of(path);
+    RANK_CHECK(sent.size() == 1);
+    const FileView view;
+    const std::byte data{};
+    PieceSource source(view, 0, view.filetype(), &data, 1);
+    Status status;
+    RANK_CHECK(file->sieve(source, {.window = MiB, .gap = 1}, status) && status.ok());
+    int others = 0;
+    for (const int fd : descriptors_of(path))
+      others += ::syscall(SYS_kcmp, ::getpid(), ::getpid(), 0 /* KCMP_FILE */, fd, sent.front()) != 0 ? 1 : 0;
+    RANK_CHECK(others == 1);
+    return file->close().ok() ? 0 : 1;
+  }),
+            0);
+}
+
+}  // namespace
+}  // namespace millrace::client
