@@ -217,6 +217,25 @@ static void expect(int error, const char* what) {
     printf("FAIL rank %d: %s: %d\n", rank, what, class_of(error));
 }
 
+/* The last rank has a view without a byte, and takes part in the others' calls. */
+static void empty_view(void) {
+  const int count = rank == ranks - 1 ? 0 : 1;
+  int length = 4, place = 4 * rank;
+  char data[4] = "abc", found[4] = "";
+  MPI_Datatype type;
+  path = "/tmp/empty";
+  MPI_File fh = open_file(MPI_MODE_RDWR | MPI_MODE_CREATE);
+  MPI_Type_indexed(count, &length, &place, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  check(MPI_File_set_view(fh, 0, MPI_BYTE, type, "native", MPI_INFO_NULL), "empty view");
+  check(MPI_File_write_at_all(fh, 0, data, 4 * count, MPI_BYTE, MPI_STATUS_IGNORE), "write of nothing");
+  check(MPI_File_sync(fh), "sync");
+  check(MPI_File_read_at_all(fh, 0, found, 4 * count, MPI_BYTE, MPI_STATUS_IGNORE), "read of nothing");
+  if (count != 0 && memcmp(data, found, 4) != 0) printf("FAIL rank %d: empty view\n", rank);
+  MPI_Type_free(&type);
+  check(MPI_File_close(&fh), "close");
+}
+
 static void limits(void) {
   char data[10] = "";
   MPI_Offset at = 0;
@@ -230,6 +249,7 @@ static void limits(void) {
   fh = open_file(MPI_MODE_RDONLY);
   expect(MPI_File_read_ordered(fh, data, 10, MPI_BYTE, MPI_STATUS_IGNORE), "ordered");
   check(MPI_File_close(&fh), "close");
+  empty_view();
   path = "/tmp/there/is/none";
   int error = MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &fh);
   if (class_of(error) != MPI_ERR_NO_SUCH_FILE) printf("FAIL rank %d: none: %d\n", rank, class_of(error));
