@@ -41,7 +41,7 @@ SYSTEM_CALLS = {
     "src/client/open/reach": "waits for connections: poll",
     "src/client/file/refresh": "makes the file system look again: statx",
     "src/client/file/stripe": "asks the file system for a file's stripes; the preload does without src/io",
-    "src/front/mpiio/ranks/nodes": "stat tells whether all nodes see one file; the node's identity is read from /proc",
+    "src/client/open/company": "stat tells whether all nodes see one file; the node's identity is read from /proc",
     "src/front/mpiio/handles/table": "stat tells which file a name means",
     "src/front/mpiio/open/opening": "stat tells which file a name means",
 }

@@ -130,7 +130,7 @@ int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
     return MPI_SUCCESS;
   }
   if (!open->writable) {
-    PMPI_Info_set(*info_used, "millrace_stage", open->through != Through::none ? "pieces" : "none");
+    PMPI_Info_set(*info_used, "millrace_stage", open->through != client::Through::none ? "pieces" : "none");
     return MPI_SUCCESS;
   }
   answer_visibility(*open, *info_used);

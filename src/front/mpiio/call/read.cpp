@@ -16,6 +16,8 @@
 namespace millrace::front {
 namespace {
 
+using client::Through;
+
 void note_read(Open& open, std::uint64_t bytes) {
   open.file->note_read(bytes);
   open.bytes_read.fetch_add(bytes, std::memory_order_relaxed);

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "client/open/meeting.hpp"
 #include "client/open/open.hpp"
 #include "client/open/stage.hpp"
 #include "client/start/log.hpp"
 #include "client/view/view.hpp"
 #include "front/mpiio/handles/pointer.hpp"
 #include "front/mpiio/ranks/communicator.hpp"
-#include "front/mpiio/ranks/nodes.hpp"
 #include "front/mpiio/real.hpp"
 
 namespace millrace::front {
@@ -61,8 +61,9 @@ struct Open {
   bool foreign = false;         // a data representation other than native
   client::Sweep sweep;          // for direct writes with holes (open/sieving.hpp); window 0: no data sieving
   std::atomic<bool> reads_alone = false;  // reads need no other rank (call/read.hpp), on all ranks alike
-  std::atomic<Through> through = Through::none;  // which reads the agents carry (open/through.hpp)
-  std::shared_ptr<const Meeting> untried;  // a late meeting (ranks/nodes.hpp), until agents_carry() tries it
+  std::atomic<client::Through> through =
+      client::Through::none;                       // which reads the agents carry (open/through.hpp)
+  std::shared_ptr<const client::Meeting> untried;  // a late meeting, until agents_carry() tries it
   std::once_flag tried;
   bool until_written = false;  // `through` was set at open, on all ranks alike
 

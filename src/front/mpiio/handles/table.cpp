@@ -96,7 +96,7 @@ bool is_writable(const Open& open) {
 }
 
 void leave_agents(Open& open) {
-  if (open.through.exchange(Through::none) != Through::none) open.file->end_read_through();
+  if (open.through.exchange(client::Through::none) != client::Through::none) open.file->end_read_through();
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ Handles handles_of(const std::string& path) {
     found.routed |= open.routed;
     found.written |= open.written;
     found.writable |= is_writable(open);
-    found.plain |= !open.routed && open.through == Through::none && open.file->registered();
+    found.plain |= !open.routed && open.through == client::Through::none && open.file->registered();
   });
   const std::shared_lock guard(table().lock);
   for (const auto& [handle, open] : table().files) {

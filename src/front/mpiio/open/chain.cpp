@@ -13,17 +13,9 @@
 #include "client/open/route.hpp"
 #include "client/start/log.hpp"
 #include "front/mpiio/ranks/exchange.hpp"
-#include "front/mpiio/ranks/nodes.hpp"
 
 namespace millrace::front {
 namespace {
-
-// A rank's message to all others. Sent as bytes, because all ranks run the same build.
-struct NodeShare {
-  std::uint64_t node;
-  std::uint32_t share;
-  std::uint32_t reserved;
-};
 
 enum class Problem : std::uint32_t { none, not_seen, no_room, no_directory, no_copy, no_agent, no_key };
 
@@ -47,7 +39,7 @@ const char* words_for(Problem problem) {
   return "";
 }
 
-// The message of each node's first rank to all others; other ranks' messages are ignored.
+// The message of each node's first rank to all ranks.
 struct Offer {
   Problem problem;
   Topology topology;  // rank 0's counts
@@ -60,10 +52,7 @@ struct Offer {
 
 class Staging {
  public:
-  Staging(MPI_Comm comm, const StagePlan& plan) : comm_(comm), plan_(plan) {
-    PMPI_Comm_rank(comm, &rank_);
-    PMPI_Comm_size(comm, &size_);
-  }
+  Staging(MPI_Comm comm, const StagePlan& plan) : comm_(comm), team_(comm), plan_(plan) {}
   ~Staging() {
     if (made_) client::remove_copy(offer_.copy);
   }
@@ -82,23 +71,17 @@ class Staging {
   StagedCopy take() { return {std::move(fd_), offers_[0].original, std::move(source_)}; }
 
  private:
-  template <class T>
-  bool gather(const T& mine, std::vector<T>& all) const {
-    all.resize(static_cast<std::size_t>(size_));
-    return front::gather(comm_, mine, all);
-  }
-  bool first_of_node() const { return firsts_[node_] == rank_; }
+  bool first_of_node() const { return static_cast<int>(nodes_[node_].first) == team_.rank(); }
   Problem prepare();
   void unname();
   std::vector<client::AgentAddress> agents() const;
   void tell(const std::string& why) const;
 
   MPI_Comm comm_;
+  MpiTeam team_;
   const StagePlan& plan_;
-  int rank_ = 0, size_ = 1;
-  std::vector<int> firsts_;    // the first rank of each node, by index
+  std::vector<client::Node> nodes_;
   std::size_t node_ = 0;       // index of this rank's node
-  std::uint32_t members_ = 0;  // ranks there
   std::vector<Offer> offers_;  // of the nodes
   Offer offer_{};
   bool made_ = false;  // the copy has a name, which this rank made
@@ -108,39 +91,39 @@ class Staging {
 };
 
 void Staging::tell(const std::string& why) const {
-  if (rank_ != 0) return;
+  if (team_.rank() != 0) return;
   client::log(plan_.path +
               (plan_.first ? " cannot be reached from every node: "
                            : " is read where it is, not copied to every node: ") +
               why);
 }
 
-// Finds the nodes, in the order of their first ranks. True if each node has read enough of the last file.
+// Finds the nodes. True if each node has read enough of the last file.
 bool Staging::gather_nodes() {
-  const NodeShare own{node_number(), plan_.share, 0};
-  std::vector<NodeShare> all;
-  if (!gather(own, all)) return false;
-  std::vector<std::uint64_t> numbers, read;
-  for (int rank = 0; rank < size_; ++rank) {
-    const NodeShare& other = all[static_cast<std::size_t>(rank)];
-    const auto known = std::ranges::find(numbers, other.node);
-    const auto index = static_cast<std::size_t>(known - numbers.begin());
-    if (known == numbers.end()) {
-      numbers.push_back(other.node);
-      read.push_back(0);
-      firsts_.push_back(rank);
-    }
-    read[index] += other.share;
-    if (other.node != own.node) continue;
-    node_ = index;
-    ++members_;
+  struct Share {
+    std::uint64_t node, share;
+  };
+  const Share own{client::node_number(), plan_.share};
+  std::vector<Share> all;
+  if (!client::gather(team_, own, all)) return false;
+  std::vector<client::Peer> peers(all.size());
+  for (std::size_t rank = 0; rank < all.size(); ++rank) peers[rank].node = all[rank].node;
+  client::Company company = client::company_of(peers);
+  std::uint64_t enough = 1;
+  if (team_.rank() == 0 && plan_.least_share != 0) {
+    std::vector<std::uint64_t> read(company.nodes.size());
+    for (const Share& one : all) read[company.index_of(one.node)] += one.share;
+    enough = *std::ranges::min_element(read) >= plan_.least_share ? 1 : 0;
   }
-  return plan_.least_share == 0 || *std::ranges::min_element(read) >= plan_.least_share;
+  if (!client::tell(team_, enough) || !client::tell(team_, company)) return false;
+  node_ = company.index_of(own.node);
+  nodes_ = std::move(company.nodes);
+  return enough != 0;
 }
 
 // The checks and steps of a node's first rank before the copying begins.
 Problem Staging::prepare() {
-  if (!plan_.first || rank_ == 0) offer_.original = client::stamp_of(plan_.path);
+  if (!plan_.first || team_.rank() == 0) offer_.original = client::stamp_of(plan_.path);
   if (!plan_.first && (offer_.original.inode == 0 || offer_.original.size == 0)) return Problem::not_seen;
   const std::uint64_t size = plan_.first ? plan_.size : offer_.original.size;  // 0: of a stand-in
   offer_.settings = plan_.settings.file;
@@ -153,7 +136,7 @@ Problem Staging::prepare() {
   const Result<client::AgentAddress> agent = client::meet();
   if (!agent) return Problem::no_agent;
   offer_.agent = *agent;
-  if (rank_ == 0 &&
+  if (team_.rank() == 0 &&
       ::getrandom(offer_.key.data(), offer_.key.size(), 0) != static_cast<ssize_t>(offer_.key.size()))
     return Problem::no_key;
   made_ = client::create_copy(offer_.copy).ok();
@@ -163,14 +146,17 @@ Problem Staging::prepare() {
 bool Staging::gather_offers() {
   if (first_of_node()) offer_.problem = prepare();
   std::vector<Offer> all;
-  if (!gather(offer_, all)) return false;
-  for (const int first : firsts_) offers_.push_back(all[static_cast<std::size_t>(first)]);
+  if (!client::gather(team_, offer_, all)) return false;
+  if (team_.rank() == 0) {
+    for (const client::Node& node : nodes_) offers_.push_back(all[node.first]);
+  }
+  if (!client::tell_list(team_, offers_)) return false;
   for (std::size_t node = 0; node < offers_.size(); ++node) {
     Offer& offer = offers_[node];
     if (offer.problem == Problem::none && !plan_.first && offer.original != offers_[0].original)
       offer.problem = Problem::not_seen;
     if (offer.problem == Problem::none) continue;
-    tell("the node of rank " + std::to_string(firsts_[node]) + " " + words_for(offer.problem));
+    tell("the node of rank " + std::to_string(nodes_[node].first) + " " + words_for(offer.problem));
     return false;
   }
   return true;
@@ -200,7 +186,7 @@ bool Staging::join() {
 
 bool Staging::pass() {
   Status status;
-  if (rank_ == 0) {
+  if (team_.rank() == 0) {
     auto source = client::open_source(plan_.path);
     status = source.status();
     if (source) {
@@ -239,7 +225,7 @@ bool Staging::hold() {
 StandIn Staging::stand() {
   const Topology asked = offers_[0].topology;
   const client::RoutePlan plan{asked == Topology::automatic ? Topology::direct : asked, 1, 0};
-  StandIn stands{std::move(fd_), node_ == 0, members_,
+  StandIn stands{std::move(fd_), node_ == 0, nodes_[node_].ranks,
                  client::routing_of(plan, agents(), static_cast<std::uint32_t>(node_)), offers_[0].settings};
   stands.routing.key = offers_[0].key;
   stands.routing.stands_in = 1;

@@ -17,7 +17,6 @@
 #include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/open/stage.hpp"
 #include "front/mpiio/ranks/exchange.hpp"
-#include "front/mpiio/ranks/nodes.hpp"
 #include "front/mpiio/types/datatype.hpp"
 
 namespace millrace::front {
@@ -77,7 +76,7 @@ int read_first(const Opening& how) {
 std::uint64_t number_of_file(const std::string& path, const Settings& settings) {
   client::TargetFile found;
   (void)found.remember(path);
-  const Peer self = describe_self(found, settings, false, false);
+  const client::Peer self = client::describe_self(found, settings, false, false);
   if (self.inode == 0) return 0;
   const std::array<std::uint64_t, 2> numbers{self.inode, self.own_system};
   return checksum(numbers.data(), sizeof numbers) | 1u;
@@ -172,7 +171,7 @@ int open_in_place(const Opening& how) {
                               .through = !open->writable};
   if (!open->writable && !stands->here && how.through) {
     request.file_bytes = how.plan.size;
-    open->through = Through::all;
+    open->through = client::Through::all;
   }
   open->file = client::open(std::move(request));
   open->stand_in = std::move(stands->fd);

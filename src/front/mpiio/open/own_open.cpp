@@ -22,13 +22,15 @@
 #include "front/mpiio/ranks/coherence.hpp"
 #include "front/mpiio/ranks/communicator.hpp"
 #include "front/mpiio/ranks/exchange.hpp"
-#include "front/mpiio/ranks/nodes.hpp"
 #include "front/mpiio/ranks/participants.hpp"
 #include "front/mpiio/ranks/roll_call.hpp"
 #include "front/mpiio/types/datatype.hpp"
 
 namespace millrace::front {
 namespace {
+
+using client::Apart;
+using client::Through;
 
 // True for errors that every rank finds in its arguments, before any communication.
 bool argument_error(int error) {
@@ -50,9 +52,9 @@ enum Ready : int { unreachable, refused, ready };
 // The last step of an open: only the agents' answers are missing. Sets `apart` if some node's agent refuses
 // the file, or cannot reach another node.
 std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest request,
-                                              const Meeting& meeting, Apart& apart) {
+                                              const client::Meeting& meeting, Apart& apart) {
   const bool across = request.routing.lanes > 0;
-  request.left = why(meeting.reaches ? apart : Apart::unreachable);
+  request.left = client::why(meeting.reaches ? apart : Apart::unreachable);
   request.late = across && !meeting.first_of_node && may_join_late(request.settings);
   client::OpenRequest again{.path = request.path,
                             .group = request.group,
@@ -65,12 +67,12 @@ std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest
   if (!across) return file;
   const Ready own = !meeting.reaches ? unreachable : late || file->registered() ? ready : refused;
   const int all = least_of(comm, own);
-  if (!meeting.known) remember_meeting(meeting, all != unreachable);
+  if (!meeting.known) client::remember_meeting(meeting, all != unreachable);
   // Now each agent knows the file, so the agents may call each other.
   if (all == ready) return file;
   file->withdraw();  // an agent of another node lacks the file; no rank has written yet
   apart = all == refused ? Apart::refused : Apart::unreachable;
-  again.left = why(apart);
+  again.left = client::why(apart);
   return client::open(std::move(again));
 }
 
@@ -111,33 +113,36 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   Introductions heard;
   if (wanted && rank == 0) {
     named = client::secure_name(path, settings.file);  // the other ranks wait for rank 0 at the agreement
-    heard.decision = decide(found, settings, client::storage_host(found));
-    heard.decision.costs = client::costs_of(found);
-    if ((amode & MPI_MODE_RDWR) != 0) heard.decision.through = through_until_written(found, settings);
+    heard.word = client::decide(found, settings, client::storage_host(found));
+    heard.word.costs = client::costs_of(found);
+    if ((amode & MPI_MODE_RDWR) != 0) heard.word.through = through_until_written(found, settings);
   }
   const Introduction mine = introduction_of(comm, rank, path, settings, wanted, found, others, admission);
-  const bool all_want = introduce(comm, mine, heard);
-  admission.hear(heard.agreement.participants);
+  MpiTeam team(comm);
+  const bool all_want = introduce(team, mine, heard);
+  admission.hear(heard.words.participants);
   if (!all_want || !opened) return false;
-  if (rank == 0) client::learn_costs(heard.observed);
-  const Agreement& all = heard.agreement;
-  Meeting meeting{{}, heard.members, settings.file, false};
-  Apart apart = all.bypassed != 0                                        ? Apart::left_before
-                : all.incoherent != 0 && others_may_write(heard.members) ? Apart::incoherent
-                                                                         : Apart::no;
-  if (apart == Apart::no && heard.members == 0)
-    apart = plan_meeting(comm, heard.peers, heard.decision, false, meeting);
+  if (rank == 0) client::learn_costs(heard.remarks);
+  const Agreement& all = heard.words;
+  const client::Decision& decision = heard.word;
+  const auto members = static_cast<std::uint32_t>(heard.company.on_one_node() ? team.size() : 0);
+  client::Meeting meeting{{}, members, settings.file, false};
+  Apart apart = all.bypassed != 0                                  ? Apart::left_before
+                : all.incoherent != 0 && others_may_write(members) ? Apart::incoherent
+                                                                   : Apart::no;
+  if (apart == Apart::no && members == 0)
+    apart = client::plan_meeting(team, heard.company, decision, false, meeting);
   if (apart != Apart::no) meeting.routing = {};
-  const bool carries = heard.members == 0 && all.written == 0;
-  const Through carried = carries ? heard.decision.through : Through::none;
+  const bool carries = members == 0 && all.written == 0;
+  const Through carried = carries ? decision.through : Through::none;
   std::unique_ptr<Open> open = new_open(handle, path, all);
   open->file = open_everywhere(comm,
                                {.path = path,
                                 .group = all.participants.group,
                                 .members = meeting.members,
                                 .settings = meeting.settings,
-                                .costs = heard.decision.costs.costs,
-                                .file_system = heard.decision.costs.file_system,
+                                .costs = decision.costs.costs,
+                                .file_system = decision.costs.file_system,
                                 .routing = meeting.routing,
                                 .through = carried != Through::none,
                                 .found = std::move(found),
@@ -145,16 +150,16 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
                                 .leaves_small = true},
                                meeting, apart);
   open->bypassed = apart != Apart::no;
-  open->one_node = heard.members != 0;
-  if (heard.members != 0 && !open->bypassed) {
-    const client::Costs& costs = heard.decision.costs.costs;
+  open->one_node = members != 0;
+  if (members != 0 && !open->bypassed) {
+    const client::Costs& costs = decision.costs.costs;
     open->sweep = {sieve_bytes(handle, path), costs.call_ps / costs.swept_byte_ps};
   }
-  open->reads_alone = heard.members != 0 && all.library_reads == 0 && (amode & MPI_MODE_WRONLY) == 0;
-  if (heard.members == 0 && !open->bypassed) set_routed(*open, comm, meeting.first_of_node, carried);
-  if (open->bypassed) bypass_same_file(path, why(Apart::left_before));
-  const bool speaks = rank == 0 && (heard.members == 0 || client::is_first_of_node());
-  if (open->bypassed && speaks) tell(apart, path, settings.file);
+  open->reads_alone = members != 0 && all.library_reads == 0 && (amode & MPI_MODE_WRONLY) == 0;
+  if (members == 0 && !open->bypassed) set_routed(*open, comm, meeting.first_of_node, carried);
+  if (open->bypassed) bypass_same_file(path, client::why(Apart::left_before));
+  const bool speaks = rank == 0 && (members == 0 || client::is_first_of_node());
+  if (open->bypassed && speaks) client::tell(apart, path, settings.file);
   if ((amode & MPI_MODE_APPEND) == 0) open->pointer.start(0, true);
   add(std::move(open));
   return true;

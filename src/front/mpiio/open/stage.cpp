@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "client/file/mounts.hpp"
 #include "client/file/storage_host.hpp"
@@ -13,9 +12,9 @@
 #include "client/start/log.hpp"
 #include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/open/chain.hpp"
-#include "front/mpiio/open/introduction.hpp"
 #include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/open/through.hpp"
+#include "front/mpiio/ranks/exchange.hpp"
 #include "front/mpiio/types/datatype.hpp"
 
 namespace millrace::front {
@@ -38,24 +37,8 @@ struct ReadAgreement {
   std::uint64_t writable;       // some rank has the file open for writing
 };
 
-// A rank's message to all others at open, sent by one collective call.
-struct ReadIntroduction {
-  ReadAgreement agreement;
-  Peer self;
-};
-
-// The messages of all ranks, as one rank receives them.
-struct ReadIntroductions {
-  ReadAgreement agreement{};
-  std::vector<Peer> peers;
-  Decision decision{};
-};
-
-// False: some rank does not want the file accelerated.
-bool introduce_reading(MPI_Comm comm, const ReadIntroduction& mine, ReadIntroductions& heard) {
-  std::vector<ReadIntroduction> all;
-  return tell_all(comm, mine, all, heard) && heard.agreement.participants.refused == 0;
-}
+struct NoRemark {};
+using ReadIntroductions = client::Introductions<ReadAgreement, NoRemark, client::Decision>;
 
 // This rank's part of the open.
 struct OwnOpen {
@@ -140,8 +123,8 @@ void report_left(const OwnOpen& own, const ReadAgreement& all, client::Reason wh
 }
 
 // False: the library alone reads the file, on all ranks.
-bool read_on_nodes(OwnOpen& own, ReadIntroductions& heard) {
-  const ReadAgreement& all = heard.agreement;
+bool read_on_nodes(client::Team& team, OwnOpen& own, ReadIntroductions& heard) {
+  const ReadAgreement& all = heard.words;
   const Stage stage_as = static_cast<Stage>(all.wanted - 1);
   const bool automatic = stage_as == Stage::automatic;
   if (stage_as == Stage::none || (automatic && all.unfit != 0)) {
@@ -166,11 +149,11 @@ bool read_on_nodes(OwnOpen& own, ReadIntroductions& heard) {
     client::log(own.path + " is read where it is, not copied to every node: a rank has it open for writing");
   client::Reason why = refused || all.written != 0 ? client::Reason::written_before : client::Reason::none;
   if (!staged && stage_as != Stage::whole && all.written == 0) {
-    const Apart apart =
-        open_through(own.comm, {own.path, all.participants.group, !automatic, std::move(own.found)},
-                     heard.peers, heard.decision, *open);
-    if (apart == Apart::no) return add(std::move(open)), true;
-    why = front::why(apart);
+    const client::Apart apart =
+        open_through(team, {own.comm, own.path, all.participants.group, !automatic, std::move(own.found)},
+                     heard.company, heard.word, *open);
+    if (apart == client::Apart::no) return add(std::move(open)), true;
+    why = client::why(apart);
   }
   open->file = client::open({.path = own.path,
                              .group = all.participants.group,
@@ -226,18 +209,22 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
     mine.wanted = static_cast<std::uint64_t>(asked) + 1;
     mine.unfit = static_cast<std::uint64_t>(look.unfit());
     mine.library_reads = look.remote ? 1 : 0;
-    heard.decision = decide(own.found, settings, look.storage_host);
+    heard.word = client::decide(own.found, settings, look.storage_host);
   }
   // Other nodes need this node's agent only if it is the file server.
   const bool serves =
       leads && look.unfit() == client::Reason::none && look.storage_host == client::own_host_number();
-  const Peer self = wanted ? describe_self(own.found, settings, false, serves) : Peer{};
-  const bool all_want = introduce_reading(comm, {mine, self}, heard);
-  admission.hear(heard.agreement.participants);
-  if (!all_want) return false;
-  if (!heard.agreement.participants.on_one_node()) return read_on_nodes(own, heard);
-  if (heard.agreement.library_reads != 0) return false;
-  read_on_this_node(own, heard.agreement.participants.group);
+  const client::Peer self =
+      wanted ? client::describe_self(own.found, settings, false, serves) : client::Peer{};
+  MpiTeam team(comm);
+  const client::Introduction<ReadAgreement, NoRemark> message{mine, self, {}};
+  const bool told = client::introduce(team, message, heard, [](NoRemark&, const NoRemark&) {});
+  const Participants& participants = heard.words.participants;
+  admission.hear(participants);
+  if (!told || participants.refused != 0) return false;
+  if (!heard.company.on_one_node()) return read_on_nodes(team, own, heard);
+  if (heard.words.library_reads != 0) return false;
+  read_on_this_node(own, participants.group);
   return true;
 }
 

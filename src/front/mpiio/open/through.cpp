@@ -14,10 +14,13 @@
 
 namespace millrace::front {
 
-Apart open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, const Decision& decision,
-                   Open& open) {
-  Meeting meeting;
-  if (const Apart apart = plan_meeting(comm, peers, decision, true, meeting); apart != Apart::no)
+using client::Apart;
+using client::Through;
+
+Apart open_through(client::Team& team, ThroughPlan plan, client::Company& company,
+                   const client::Decision& decision, Open& open) {
+  client::Meeting meeting;
+  if (const Apart apart = client::plan_meeting(team, company, decision, true, meeting); apart != Apart::no)
     return apart;
   // Nothing is written: there is nothing to keep or to bring to a disk.
   FileSettings reads = meeting.settings;
@@ -39,9 +42,10 @@ Apart open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, co
                                                      .leaves_small = true,
                                                      .late = !registers});
   if (meeting.late) {
-    open.untried = std::make_shared<const Meeting>(meeting);
-  } else if (all_of(comm, meeting.reaches && (file->registered() || !registers))) {
-    remember_meeting(meeting, true);  // now each agent knows the file, so the agents may call each other
+    open.untried = std::make_shared<const client::Meeting>(meeting);
+  } else if (all_of(plan.comm, meeting.reaches && (file->registered() || !registers))) {
+    client::remember_meeting(meeting,
+                             true);  // now each agent knows the file, so the agents may call each other
   } else {
     file->withdraw();
     return Apart::unreachable;
@@ -49,7 +53,7 @@ Apart open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, co
   open.size_at_open = open.reader->original.size;
   open.reader.reset();
   open.file = std::move(file);
-  open.ranks = ranks_of(comm);
+  open.ranks = ranks_of(plan.comm);
   open.meets_at_close = true;
   open.view = client::FileView(0, 1, share_map(MPI_BYTE));
   open.writable = false;
@@ -62,7 +66,7 @@ Apart open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, co
 
 bool agents_carry(Open& open) {
   std::call_once(open.tried, [&open] {
-    if (open.untried != nullptr && !try_meeting(*open.untried)) open.through = Through::none;
+    if (open.untried != nullptr && !client::try_meeting(*open.untried)) open.through = Through::none;
     open.untried.reset();
   });
   return open.through != Through::none;

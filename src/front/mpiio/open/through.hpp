@@ -4,10 +4,8 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "front/mpiio/handles/open.hpp"
-#include "front/mpiio/ranks/nodes.hpp"
 
 namespace millrace::front {
 
@@ -18,23 +16,24 @@ namespace millrace::front {
 // Reading a smaller file takes no longer than the agreement of the nodes.
 constexpr std::uint64_t worth_carrying_bytes = 4 * MiB;
 
-// Lets the nodes' agents work together on such a file, and completes `open`; `peers` and `decision` are what
-// all ranks have told each other. Apart::no: they do. Otherwise `open` is as before. The answer is the same
-// on all ranks. Collective. `large`: the agents carry large reads too. `found` is the file of `path`.
+// Lets the nodes' agents work together on such a file, and completes `open`; `company` and `decision` are
+// what all ranks have told each other. Apart::no: they do. Otherwise `open` is as before. The answer is the
+// same on all ranks. Collective. `large`: the agents carry large reads too. `found` is the file of `path`.
 struct ThroughPlan {
+  MPI_Comm comm;
   std::string path;
   std::uint64_t group;
   bool large;
   client::TargetFile found;
 };
-Apart open_through(MPI_Comm comm, ThroughPlan plan, std::vector<Peer>& peers, const Decision& decision,
-                   Open& open);
+client::Apart open_through(client::Team& team, ThroughPlan plan, client::Company& company,
+                           const client::Decision& decision, Open& open);
 
 // True if the agents carry reads of this file. After a late meeting, the first call tries whether this node's
 // agent can reach the file servers, which takes a bounded time.
 bool agents_carry(Open& open);
 
 // Which reads of a file that may be written the agents carry, until it is written. Rank 0 calls this.
-Through through_until_written(const client::TargetFile& target, const Settings& settings);
+client::Through through_until_written(const client::TargetFile& target, const Settings& settings);
 
 }  // namespace millrace::front

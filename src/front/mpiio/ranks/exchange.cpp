@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/ranks/exchange.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <utility>
 
 namespace millrace::front {
 
@@ -33,22 +35,24 @@ bool wait_asleep(int started, MPI_Request& request, const Late& late) {
   }
 }
 
-bool gather_bytes(MPI_Comm comm, std::span<const std::byte> mine, std::span<std::byte> all,
-                  std::span<std::byte> word, const Late& late) {
-  int rank = 0;
-  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return false;
+MpiTeam::MpiTeam(MPI_Comm comm, Late late) : comm_(comm), late_(std::move(late)) {
+  PMPI_Comm_rank(comm, &rank_);
+  PMPI_Comm_size(comm, &size_);
+}
+
+bool MpiTeam::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
   const int each = static_cast<int>(mine.size());
-  std::vector<std::byte> told(all.size() + word.size());
-  const auto told_word = std::span(told).subspan(all.size());
   MPI_Request request;
-  int started = PMPI_Igather(mine.data(), each, MPI_BYTE, told.data(), each, MPI_BYTE, 0, comm, &request);
-  if (!wait_asleep(started, request, late)) return false;
-  if (rank == 0) std::ranges::copy(word, told_word.begin());
-  started = PMPI_Ibcast(told.data(), static_cast<int>(told.size()), MPI_BYTE, 0, comm, &request);
-  if (!wait_asleep(started, request, late)) return false;
-  std::ranges::copy_n(told.begin(), static_cast<std::ptrdiff_t>(all.size()), all.begin());
-  std::ranges::copy(told_word, word.begin());
-  return true;
+  const int started =
+      PMPI_Igather(mine.data(), each, MPI_BYTE, all.data(), each, MPI_BYTE, 0, comm_, &request);
+  return wait_asleep(started, request, late_);
+}
+
+bool MpiTeam::tell(std::span<std::byte> bytes) {
+  if (size_ == 1 || bytes.empty()) return true;
+  MPI_Request request;
+  const int started = PMPI_Ibcast(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 0, comm_, &request);
+  return wait_asleep(started, request);
 }
 
 int least_of(MPI_Comm comm, int mine) {

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
 
+#include "client/open/team.hpp"
 #include "front/mpiio/mpi.hpp"
 
 // Collective exchanges of small messages.
@@ -22,15 +22,6 @@ bool all_at_most(MPI_Comm comm, const T& mine, T& all) {
          MPI_SUCCESS;
 }
 
-// The same maximum for words that this rank has already received.
-template <class T>
-void merge_max(T& all, const T& one) {
-  static_assert(sizeof(T) % sizeof(std::uint64_t) == 0, "merged as words");
-  auto* words = reinterpret_cast<std::uint64_t*>(&all);
-  const auto* more = reinterpret_cast<const std::uint64_t*>(&one);
-  for (std::size_t i = 0; i < sizeof(T) / sizeof(std::uint64_t); ++i) words[i] = std::max(words[i], more[i]);
-}
-
 // A long wait calls this function once, after this time in which the process ran.
 struct Late {
   std::uint64_t after_ms = UINT64_MAX;
@@ -41,22 +32,21 @@ struct Late {
 // are late, and the agents, get the processors. False: an MPI error.
 bool wait_asleep(int started, MPI_Request& request, const Late& late = {});
 
-// Gathers the blocks of all ranks, in their order, and rank 0's message to all. The blocks are sent as bytes,
-// because all ranks run the same build. They come to all ranks by rank 0: if each rank called every other
-// one, as Open MPI's allgather does, an open would connect all pairs of ranks.
-bool gather_bytes(MPI_Comm comm, std::span<const std::byte> mine, std::span<std::byte> all,
-                  std::span<std::byte> word, const Late& late = {});
+// The ranks of a communicator. A rank sleeps while it waits. `late` concerns gather() on rank 0.
+class MpiTeam final : public client::Team {
+ public:
+  explicit MpiTeam(MPI_Comm comm, Late late = {});
 
-template <class Block, class Word>
-bool gather(MPI_Comm comm, const Block& mine, std::vector<Block>& all, Word& word) {
-  return gather_bytes(comm, std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)),
-                      std::as_writable_bytes(std::span(&word, 1)));
-}
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  bool gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
+  bool tell(std::span<std::byte> bytes) override;
 
-template <class Block>
-bool gather(MPI_Comm comm, const Block& mine, std::vector<Block>& all) {
-  return gather_bytes(comm, std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)), {});
-}
+ private:
+  MPI_Comm comm_;
+  const Late late_;
+  int rank_ = 0, size_ = 1;
+};
 
 // The least of all ranks' values, which are not negative; 0 after an MPI error. Collective.
 int least_of(MPI_Comm comm, int mine);

@@ -4,12 +4,12 @@
 
 #include <sys/random.h>
 
-#include "front/mpiio/ranks/nodes.hpp"
+#include "client/open/company.hpp"
 
 namespace millrace::front {
 
 Participants own_participants(int rank, bool wanted, const Admission& admission) {
-  static const std::uint64_t node = node_number();
+  static const std::uint64_t node = client::node_number();
   Participants mine{0, wanted ? 0u : 1u, node, ~node};
   if (!admission.here) mine.refused = blocked_open;
   if (rank != 0) return mine;

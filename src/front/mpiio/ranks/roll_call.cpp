@@ -12,11 +12,11 @@
 
 #include "base/checksum.hpp"
 #include "client/open/attendance.hpp"
+#include "client/open/meeting.hpp"
 #include "client/open/own_process.hpp"
 #include "client/start/log.hpp"
 #include "front/mpiio/ranks/communicator.hpp"
 #include "front/mpiio/ranks/exchange.hpp"
-#include "front/mpiio/ranks/nodes.hpp"
 #include "front/mpiio/ranks/participants.hpp"
 
 namespace millrace::front {
@@ -37,7 +37,8 @@ constexpr std::uint64_t magic = 0x4c4c4143'4c4c4f52;  // "ROLLCALL"
 // Differs between builds whose exchanges differ.
 std::uint64_t build_number() {
   const std::string words = MILLRACE_VERSION + (" " + std::to_string(client::channel_version())) + " " +
-                            std::to_string(sizeof(Peer)) + " " + std::to_string(sizeof(Decision)) + " " +
+                            std::to_string(sizeof(client::Peer)) + " " +
+                            std::to_string(sizeof(client::Decision)) + " " +
                             std::to_string(sizeof(Participants));
   return checksum(words.data(), words.size());
 }
@@ -83,8 +84,8 @@ bool all_attend(const std::vector<int>& ranks, int own_rank) {
   return false;
 }
 
-// The ranks that differ from rank 0, or from the first rank of their node.
-bool alike(const std::vector<Answer>& answers, bool tells) {
+// On rank 0: tells which ranks differ from it, or from the first rank of their node.
+bool alike(const std::vector<Answer>& answers) {
   std::vector<int> other_build, other_agent;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const Answer& one = answers[i];
@@ -93,11 +94,11 @@ bool alike(const std::vector<Answer>& answers, bool tells) {
     const auto first = std::ranges::find(answers, one.node, &Answer::node);
     if (one.agent != first->agent) other_agent.push_back(static_cast<int>(i));
   }
-  if (tells && !other_build.empty())
+  if (!other_build.empty())
     client::log(list_of(other_build) +
                 " of the file's communicator and rank 0 have different builds of Millrace" + consequence +
                 "Use one installation on all nodes");
-  else if (tells && !other_agent.empty())
+  else if (!other_agent.empty())
     client::log(list_of(other_agent) +
                 " of the file's communicator and other ranks of the same node have different agents" +
                 consequence + "Give all ranks the same MILLRACE_JOB");
@@ -115,23 +116,23 @@ bool alike(const std::vector<Answer>& answers, bool tells) {
   std::abort();
 }
 
-bool call_roll(MPI_Comm comm, int size, Before before) {
+bool call_roll(MPI_Comm comm, Before before) {
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
   const std::vector<int> here = ranks_on_this_node(comm);
   if (!here.empty() && !all_attend(here, here[static_cast<std::size_t>(rank)])) return false;
-  static const Answer own{magic, build_number(), node_number(), client::agent_number()};
-  std::vector<Answer> answers(static_cast<std::size_t>(size));
+  static const Answer own{magic, build_number(), client::node_number(), client::agent_number()};
   const std::uint64_t bound_ms = std::max(shortest_bound_ms, client::process_settings().timeout_ms);
   const auto late = [&] {
     if (before == Before::all_have_met) give_up(comm, bound_ms);
     client::log("MPI_File_open waits for ranks that have not called it for " +
                 std::to_string(bound_ms / 1000) + " s. It waits for ever if they run without Millrace");
   };
-  if (!gather_bytes(comm, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(std::span(answers)), {},
-                    {bound_ms, late}))
-    return false;
-  return alike(answers, rank == 0);
+  MpiTeam team(comm, {bound_ms, late});
+  std::vector<Answer> answers;
+  if (!client::gather(team, own, answers)) return false;
+  std::uint64_t all = rank == 0 && alike(answers) ? 1 : 0;
+  return client::tell(team, all) && all == 1;
 }
 
 // The answer of the roll call stays with the communicator, and with its duplicates.
@@ -159,7 +160,7 @@ bool all_take_part(MPI_Comm comm, Before before) {
   if (key != MPI_KEYVAL_INVALID && PMPI_Comm_get_attr(comm, key, &known, &there) == MPI_SUCCESS && there != 0)
     return known == &yes;
   if (world_takes_part.load() && !world_ranks(comm).empty()) return true;
-  const bool all = call_roll(comm, size, before);
+  const bool all = call_roll(comm, before);
   if (key != MPI_KEYVAL_INVALID) (void)PMPI_Comm_set_attr(comm, key, all ? &yes : &no);
   int likeness = MPI_UNEQUAL;
   if (all && !calls_may_overlap() && has_world() &&

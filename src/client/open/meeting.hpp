@@ -11,24 +11,11 @@
 #include "base/settings.hpp"
 #include "client/costs/cost_record.hpp"
 #include "client/file/file.hpp"
+#include "client/open/company.hpp"
 #include "client/open/route.hpp"
-#include "front/mpiio/mpi.hpp"
 
-namespace millrace::front {
-
-// A number for this node. Ranks with the same number reach the same agent.
-std::uint64_t node_number();
-
-// A rank's message about itself to all other ranks. Sent as bytes, because all ranks run the same build.
-struct Peer {
-  std::uint64_t node;
-  std::uint64_t inode;         // of the file on this node; 0: the node does not see the file
-  std::uint64_t own_system;    // 0: the file system may be one of several machines; else a number for it
-  std::uint64_t probed;        // the result of an earlier probe: see last_probed
-  std::uint64_t alone;         // 1: the rank has a handle of the file without ranks of other nodes
-  std::uint64_t host;          // client::own_host_number()
-  client::AgentAddress agent;  // port 0: not known
-};
+// How the agents of several nodes come to work together on a file.
+namespace millrace::client {
 
 // Which reads of a file the agents carry.
 enum class Through : std::uint32_t { none, small, all };
@@ -43,18 +30,18 @@ struct Decision {
   std::uint64_t file_stripe_bytes;  // the file system's own stripe size; 0: none
   std::uint64_t storage_host;       // host_number() of the only machine with the file's bytes; 0: not known
   Through through;                  // of a file that may be written
-  client::KnownCosts costs;
+  KnownCosts costs;
 };
 
-// This rank's message. It has the agent's address if an earlier file has asked for it. `alone` is the value
-// of Peer::alone. With `meets`, the rank starts its agent, if there is none.
-Peer describe_self(const client::TargetFile& target, const Settings& settings, bool alone, bool meets);
+// The checksum of the last route that was probed. Its lowest bit says whether the agents reach each other.
+std::uint64_t last_probe();
+
 // Rank 0 calls this. `storage_host` is the value of Decision::storage_host. The decision has no costs.
-Decision decide(const client::TargetFile& target, const Settings& settings, std::uint64_t storage_host);
+Decision decide(const TargetFile& target, const Settings& settings, std::uint64_t storage_host);
 
 // The agreement between the ranks of a file that several nodes have open.
 struct Meeting {
-  client::Routing routing;    // from this rank's node
+  Routing routing;            // from this rank's node
   std::uint32_t members = 0;  // ranks on this node
   FileSettings settings;      // of rank 0, for all
   bool first_of_node = false;
@@ -78,13 +65,13 @@ enum class Apart {
   incoherent,   // several nodes may write the file, and their caches are not coherent
 };
 
-// Starts the agents that `peers` (one of each rank) does not name yet, and tells all ranks their addresses.
-// Then each rank knows its agent's part of the route. The answer is the same on all ranks. Collective. Call
-// it only if all ranks know that they are on several nodes. The caller has to find out whether
-// `meeting.reaches` is true on all ranks. If decision.storage_host is one of the nodes, its agent is the file
-// server. If the agents that others call are then known, the meeting of a file that is only read
-// (`may_be_late`) is late: no agent starts, and no rank tries to reach another node.
-Apart plan_meeting(MPI_Comm comm, std::vector<Peer>& peers, const Decision& decision, bool may_be_late,
+// Starts the agents that the company does not name yet, and tells all ranks their addresses. Then each rank
+// knows its agent's part of the route. The answer is the same on all ranks. Collective. Call it only if the
+// company has several nodes. The caller has to find out whether `meeting.reaches` is true on all ranks. If
+// decision.storage_host is one of the nodes, its agent is the file server. If the agents that others call are
+// then known, the meeting of a file that is only read (`may_be_late`) is late: no agent starts, and no rank
+// tries to reach another node.
+Apart plan_meeting(Team& team, Company& company, const Decision& decision, bool may_be_late,
                    Meeting& meeting);
 // Remembers whether the agents of this route reach each other, for the next file.
 void remember_meeting(const Meeting& meeting, bool all_reach);
@@ -92,9 +79,9 @@ void remember_meeting(const Meeting& meeting, bool all_reach);
 bool try_meeting(const Meeting& meeting);
 
 // The reason for reports.
-client::Reason why(Apart apart);
+Reason why(Apart apart);
 // Prints one line on stderr for each reason, about the first such file. Prints nothing if a setting is the
 // reason.
 void tell(Apart apart, const std::string& path, const FileSettings& settings);
 
-}  // namespace millrace::front
+}  // namespace millrace::client

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/settings.hpp"
+#include "client/file/target_file.hpp"
+#include "client/open/route.hpp"
+#include "client/open/team.hpp"
+
+// Who opens a file together, and what they agree on: every rank tells rank 0 about itself, and rank 0 tells
+// all ranks what it has heard. What a rank keeps of it grows with the nodes, not with the ranks.
+namespace millrace::client {
+
+// A number for this node. Ranks with the same number reach the same agent.
+std::uint64_t node_number();
+
+// A rank's message about itself.
+struct Peer {
+  std::uint64_t node;
+  std::uint64_t inode;       // of the file on this node; 0: the node does not see the file
+  std::uint64_t own_system;  // 0: the file system may be one of several machines; else a number for it
+  std::uint64_t probed;      // the result of an earlier probe (meeting.hpp)
+  std::uint64_t alone;       // 1: the rank has a handle of the file without ranks of other nodes
+  std::uint64_t host;        // own_host_number()
+  AgentAddress agent;        // port 0: not known
+};
+
+// This rank's message. It has the agent's address if an earlier file has asked for it. `alone` is the value
+// of Peer::alone. With `meets`, the rank starts its agent, if there is none.
+Peer describe_self(const TargetFile& target, const Settings& settings, bool alone, bool meets);
+
+// A node of the open, as all ranks know it.
+struct Node {
+  std::uint64_t number;
+  std::uint64_t host;
+  AgentAddress agent;   // port 0: not known
+  std::uint32_t first;  // its first rank in the open
+  std::uint32_t ranks;  // its ranks in the open
+};
+
+struct Company {
+  std::vector<Node> nodes;  // in the order of their first ranks
+  // What all ranks together have said.
+  struct Heard {
+    std::uint64_t one_file = 1;  // all see the same file
+    std::uint64_t alone = 0;     // some rank is (Peer::alone)
+    std::uint64_t probed = 0;    // the common value of Peer::probed; 0: there is none
+  } heard;
+
+  bool on_one_node() const { return nodes.size() == 1; }
+  std::size_t index_of(std::uint64_t number) const {
+    return static_cast<std::size_t>(std::ranges::find(nodes, number, &Node::number) - nodes.begin());
+  }
+};
+
+// For rank 0.
+Company company_of(std::span<const Peer> peers);
+// Tells all ranks rank 0's company.
+bool tell(Team& team, Company& company);
+
+// The maximum, word by word. T consists of 64-bit words that are below 2^63, or are only compared for
+// equality.
+template <class T>
+void merge_max(T& all, const T& one) {
+  static_assert(sizeof(T) % sizeof(std::uint64_t) == 0, "merged as words");
+  auto* words = reinterpret_cast<std::uint64_t*>(&all);
+  const auto* more = reinterpret_cast<const std::uint64_t*>(&one);
+  for (std::size_t i = 0; i < sizeof(T) / sizeof(std::uint64_t); ++i) words[i] = std::max(words[i], more[i]);
+}
+
+// A rank's message at an open: words for the agreement, the rank itself, and a remark that rank 0 joins.
+template <class Words, class Remark>
+struct Introduction {
+  Words words;
+  Peer self;
+  Remark remark;
+};
+
+// What every rank has heard in the end: the maximum of all words, and rank 0's word. Rank 0 has the joined
+// remarks, too.
+template <class Words, class Remark, class Word>
+struct Introductions {
+  Words words{};
+  Remark remarks{};
+  Word word{};
+  Company company;
+};
+
+// Exchanges the messages of an open. `heard.word` is rank 0's word, and `join` adds a remark to
+// `heard.remarks`, on rank 0. False: an error. Collective.
+template <class Words, class Remark, class Word, class Join>
+bool introduce(Team& team, const Introduction<Words, Remark>& mine, Introductions<Words, Remark, Word>& heard,
+               Join join) {
+  std::vector<Introduction<Words, Remark>> all;
+  if (!gather(team, mine, all)) return false;
+  std::vector<Peer> peers;
+  peers.reserve(all.size());
+  for (const auto& one : all) {
+    merge_max(heard.words, one.words);
+    join(heard.remarks, one.remark);
+    peers.push_back(one.self);
+  }
+  if (team.rank() == 0) heard.company = company_of(peers);
+  struct Told {
+    Words words;
+    Word word;
+  } told{heard.words, heard.word};
+  if (!tell(team, told)) return false;
+  heard.words = told.words;
+  heard.word = told.word;
+  return tell(team, heard.company);
+}
+
+}  // namespace millrace::client

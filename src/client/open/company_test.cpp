@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/open/company.hpp"
+
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace millrace::client {
+namespace {
+
+// The ranks of a team as threads.
+struct Room {
+  explicit Room(int ranks) : size(ranks), all(static_cast<std::size_t>(ranks)), meet(ranks) {}
+  const int size;
+  std::vector<std::vector<std::byte>> all;  // of each rank
+  std::barrier<> meet;
+};
+
+class ThreadTeam final : public Team {
+ public:
+  ThreadTeam(Room& room, int rank) : room_(room), rank_(rank) {}
+  int rank() const override { return rank_; }
+  int size() const override { return room_.size; }
+  bool gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+    room_.all[static_cast<std::size_t>(rank_)].assign(mine.begin(), mine.end());
+    room_.meet.arrive_and_wait();
+    for (std::size_t i = 0; !all.empty() && i < room_.all.size(); ++i)
+      std::memcpy(all.data() + i * mine.size(), room_.all[i].data(), mine.size());
+    room_.meet.arrive_and_wait();
+    return true;
+  }
+  bool tell(std::span<std::byte> bytes) override {
+    if (rank_ == 0) {
+      room_.all[0].assign(bytes.begin(), bytes.end());
+    }
+    room_.meet.arrive_and_wait();
+    std::memcpy(bytes.data(), room_.all[0].data(), bytes.size());
+    room_.meet.arrive_and_wait();
+    return true;
+  }
+
+ private:
+  Room& room_;
+  const int rank_;
+};
+
+Peer peer(std::uint64_t node) {
+  return {
+      .node = node, .inode = 7, .own_system = 3, .probed = 5, .alone = 0, .host = node + 100, .agent = {}};
+}
+
+TEST(Company, KnowsTheNodesInTheOrderOfTheirFirstRanks) {
+  std::vector<Peer> peers{peer(9), peer(4), peer(9), peer(4), peer(4)};
+  peers[2].agent.port = 77;
+  const Company company = company_of(peers);
+  ASSERT_EQ(company.nodes.size(), 2U);
+  EXPECT_FALSE(company.on_one_node());
+  EXPECT_EQ(company.index_of(4), 1U);
+  EXPECT_EQ(company.nodes[0].ranks, 2U);
+  EXPECT_EQ(company.nodes[1].first, 1U);
+  EXPECT_EQ(company.nodes[1].ranks, 3U);
+  EXPECT_EQ(company.nodes[0].agent.port, 77) << "any rank of a node may know its agent";
+  EXPECT_EQ(company.nodes[1].host, 104U);
+  EXPECT_EQ(company.heard.one_file, 1U);
+  EXPECT_EQ(company.heard.probed, 5U);
+}
+
+TEST(Company, OneRankThatDiffersCounts) {
+  const std::vector<Peer> alike(5, peer(1));
+  const auto heard_with = [&](auto change) {
+    std::vector<Peer> peers = alike;
+    change(peers[3]);
+    return company_of(peers).heard;
+  };
+  EXPECT_EQ(heard_with([](Peer& one) { one.inode = 8; }).one_file, 0U);
+  EXPECT_EQ(heard_with([](Peer& one) { one.inode = 0; }).one_file, 0U);
+  EXPECT_EQ(heard_with([](Peer& one) { one.own_system = 0; }).one_file, 0U);
+  EXPECT_EQ(heard_with([](Peer& one) { one.alone = 1; }).alone, 1U);
+  EXPECT_EQ(heard_with([](Peer& one) { one.probed = 6; }).probed, 0U);
+}
+
+// One gather and a few words to all: all ranks end with the same.
+TEST(Company, AnIntroductionTellsAllRanksTheSame) {
+  constexpr int ranks = 6;
+  Room room(ranks);
+  struct Words {
+    std::uint64_t most, some;
+  };
+  using Heard = Introductions<Words, std::uint64_t, std::uint64_t>;
+  std::vector<Heard> heard(ranks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      ThreadTeam team(room, rank);
+      const auto number = static_cast<std::uint64_t>(rank);
+      Heard& mine = heard[number];
+      mine.word = rank == 0 ? 42 : 0;
+      const auto join = [](std::uint64_t& sum, std::uint64_t one) { sum += one; };
+      const Introduction<Words, std::uint64_t> message{{number, rank == 3 ? 1u : 0u}, peer(number / 2), 10};
+      EXPECT_TRUE(introduce(team, message, mine, join));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Heard& one : heard) {
+    EXPECT_EQ(one.words.most, 5U);
+    EXPECT_EQ(one.words.some, 1U);
+    EXPECT_EQ(one.word, 42U);
+    ASSERT_EQ(one.company.nodes.size(), 3U);
+    EXPECT_EQ(one.company.nodes[2].first, 4U);
+  }
+  EXPECT_EQ(heard[0].remarks, 60U);
+}
+
+// 1,024 nodes with 128 ranks each.
+TEST(Company, WhatARankKeepsGrowsWithTheNodes) {
+  constexpr std::uint64_t nodes = 1024, ranks_of_node = 128;
+  std::vector<Peer> peers;
+  for (std::uint64_t rank = 0; rank < nodes * ranks_of_node; ++rank)
+    peers.push_back(peer(rank / ranks_of_node));
+  const Company company = company_of(peers);
+  EXPECT_EQ(company.nodes.size(), nodes);
+  EXPECT_EQ(company.nodes[1023].ranks, ranks_of_node);
+  EXPECT_LE(company.nodes.size() * sizeof(Node), 64U * 1024);
+}
+
+}  // namespace
+}  // namespace millrace::client

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/open/meeting.hpp"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <atomic>
+#include <span>
+#include <vector>
+
+#include "base/checksum.hpp"
+#include "client/file/stripe.hpp"
+#include "client/open/own_process.hpp"
+#include "client/open/reach.hpp"
+#include "client/start/log.hpp"
+
+namespace millrace::client {
+namespace {
+
+// TCP sends a lost handshake again after a second.
+constexpr std::uint64_t reach_bound_ms = 2500;
+
+// The checksum of the last route that was probed. Its lowest bit says whether the agents reach each other.
+std::atomic<std::uint64_t> last_probed{0};
+
+// A number for the agents and the way between them. Its lowest bit is set.
+std::uint64_t number_of(const std::vector<AgentAddress>& agents, const RoutePlan& plan) {
+  return (checksum(agents.data(), agents.size() * sizeof(AgentAddress)) ^ checksum(&plan, sizeof plan)) | 1u;
+}
+
+std::vector<AgentAddress> agents_of(const Company& company) {
+  std::vector<AgentAddress> agents;
+  for (const Node& node : company.nodes) agents.push_back(node.agent);
+  return agents;
+}
+
+// The agents that this node's agent calls.
+std::vector<AgentAddress> next_agents(const Routing& routing) {
+  std::vector<AgentAddress> next;
+  for (std::uint32_t lane = 0; lane < routing.lanes; ++lane) {
+    const AgentAddress& address = routing.hops[lane].next;
+    if (address.port != 0 && std::ranges::find(next, address) == next.end()) next.push_back(address);
+  }
+  return next;
+}
+
+// True if the address of each agent that other agents call is known.
+bool knows_called(const std::vector<AgentAddress>& agents, const RoutePlan& plan) {
+  const auto count = static_cast<std::uint32_t>(agents.size());
+  for (std::uint32_t lane = 0; lane < plan.lanes; ++lane) {
+    const std::uint32_t server = file_server(plan, count, lane);
+    for (std::uint32_t node = 0; node < count; ++node) {
+      if (node != server && agents[next_node(plan.topology, count, node, server)].port == 0) return false;
+    }
+  }
+  return true;
+}
+
+// True if the address of some node's agent is not known.
+bool unmet(const Company& company) {
+  return std::ranges::any_of(company.nodes, [](const Node& node) { return node.agent.port == 0; });
+}
+
+// The first rank of each node starts the node's agent if there is none. All ranks get all addresses.
+bool meet_agents(Team& team, const Node& own, Company& company) {
+  AgentAddress agent = own.agent;
+  if (static_cast<int>(own.first) == team.rank()) {
+    if (const Result<AgentAddress> met = meet()) agent = *met;
+  }
+  std::vector<AgentAddress> all;
+  if (!gather(team, agent, all)) return false;
+  if (team.rank() == 0) {
+    for (Node& node : company.nodes) node.agent = all[node.first];
+  }
+  return tell_list(team, company.nodes);
+}
+
+}  // namespace
+
+std::uint64_t last_probe() { return last_probed.load(); }
+
+Decision decide(const TargetFile& target, const Settings& settings, std::uint64_t storage_host) {
+  Decision decision{};
+  decision.settings = settings.file;
+  decision.topology = settings.topology;
+  decision.file_servers = settings.file_servers.value_or(0);
+  decision.storage_host = storage_host;
+  if (!joins_nodes(settings)) return decision;
+  const auto size = static_cast<ssize_t>(decision.key.size());
+  decision.wanted = ::getrandom(decision.key.data(), decision.key.size(), 0) == size ? 1 : 0;
+  if (storage_host == 0) decision.file_stripe_bytes = stripe_of(target);
+  return decision;
+}
+
+Apart plan_meeting(Team& team, Company& company, const Decision& decision, bool may_be_late,
+                   Meeting& meeting) {
+  if (decision.wanted == 0) return Apart::by_setting;
+  if (company.heard.one_file == 0) return Apart::other_file;
+  Settings wishes;
+  wishes.topology = decision.topology;
+  if (decision.file_servers != 0) wishes.file_servers = decision.file_servers;
+  const auto count = static_cast<std::uint32_t>(company.nodes.size());
+  const auto holder = std::ranges::find(company.nodes, decision.storage_host, &Node::host);
+  const bool at_storage = decision.storage_host != 0 && holder != company.nodes.end();
+  const RoutePlan plan =
+      at_storage ? plan_route_to(static_cast<std::uint32_t>(holder - company.nodes.begin()), wishes, count)
+                 : plan_route(wishes, count, decision.file_stripe_bytes);
+  const std::size_t own = company.index_of(node_number());
+  meeting.late = may_be_late && at_storage && knows_called(agents_of(company), plan);
+  if (!meeting.late && unmet(company)) {
+    if (!meet_agents(team, company.nodes[own], company)) return Apart::unreachable;
+    if (unmet(company)) return Apart::no_address;
+  }
+  if (company.heard.alone != 0) return Apart::alone;
+  const std::vector<AgentAddress> agents = agents_of(company);
+  Routing routing = routing_of(plan, agents, static_cast<std::uint32_t>(own));
+  routing.key = decision.key;
+  meeting.routing = routing;
+  meeting.members = company.nodes[own].ranks;
+  meeting.settings = decision.settings;
+  meeting.first_of_node = static_cast<int>(company.nodes[own].first) == team.rank();
+  meeting.route = number_of(agents, plan);
+  // One rank of each node tries to reach the next agents, once for each route. If all ranks remember the
+  // result for all nodes, no rank tries again.
+  const std::uint64_t probed = company.heard.probed;
+  if (probed == (meeting.route ^ 1u)) return Apart::unreachable;
+  if (meeting.late) return Apart::no;
+  meeting.known = probed == meeting.route;
+  meeting.reaches =
+      meeting.known || !meeting.first_of_node || can_reach(next_agents(routing), reach_bound_ms);
+  return Apart::no;
+}
+
+bool try_meeting(const Meeting& meeting) {
+  if (last_probed.load() == meeting.route) return true;
+  const bool reaches = can_reach(next_agents(meeting.routing), reach_bound_ms);
+  remember_meeting(meeting, reaches);
+  return reaches;
+}
+
+void remember_meeting(const Meeting& meeting, bool all_reach) {
+  last_probed.store(all_reach ? meeting.route : meeting.route ^ 1u);
+}
+
+Reason why(Apart apart) {
+  switch (apart) {
+    case Apart::no:
+      break;
+    case Apart::by_setting:
+      return Reason::nodes_set_apart;
+    case Apart::other_file:
+      return Reason::other_file;
+    case Apart::no_address:
+      return Reason::no_address;
+    case Apart::alone:
+      return Reason::open_alone;
+    case Apart::unreachable:
+      return Reason::unreachable;
+    case Apart::refused:
+      return Reason::refused_elsewhere;
+    case Apart::left_before:
+      return Reason::left_before;
+    case Apart::incoherent:
+      return Reason::incoherent;
+  }
+  return Reason::none;
+}
+
+void tell(Apart apart, const std::string& path, const FileSettings& settings) {
+  static std::atomic<std::uint32_t> told{0};
+  const std::uint32_t reason = 1u << static_cast<unsigned>(apart);
+  if (apart == Apart::by_setting || apart == Apart::left_before || (told.fetch_or(reason) & reason) != 0)
+    return;
+  const char* const nodes = apart == Apart::incoherent ? "" : ", which several nodes have open,";
+  std::string line = path + nodes + " is left to the MPI library: " + std::string(text_of(why(apart)).text) +
+                     ". It is written as without Millrace, and so are other such files";
+  if (ends_on_disk(settings)) line += "; each rank syncs its bytes at close";
+  if (keeps_ledger(settings)) line += "; the nodes keep no journals for `millrace recover`";
+  log(line);
+}
+
+}  // namespace millrace::client
