@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 
 from millrace import __version__  # noqa: E402
-from millrace.setting_table import SETTINGS  # noqa: E402
+from millrace.setting_table import FOR_USERS  # noqa: E402
 
 MAN = ROOT / "share/man"
 PAGE = ROOT / "docs/reference/commands.md"
@@ -146,7 +146,7 @@ def manual(command: Command, group: list[Command]) -> str:
         lines += [".SH EXIT STATUS", roff(STATUS[command.words])]
     if command.words == "run":
         lines += [".SH ENVIRONMENT", "Each setting has a variable. An option is stronger than the variable."]
-        for one in SETTINGS:
+        for one in FOR_USERS:
             lines += [".TP", f".B {roff(one.variable)}", roff(one.help)]
         lines += [".TP", ".B MILLRACE", "0 turns Millrace off."]
     others = [name for name in ("millrace", "millrace\\-run", "millrace\\-doctor") if name != roff(command.name)]

@@ -59,7 +59,7 @@ Ior::Ior() {
   machine.ranks_per_node = 4;
   const Settings shipped;
   machine.settings = shipped.file;
-  machine.ring_bytes = shipped.channel_bytes;
+  machine.ring_bytes = transport::rank_ring_bytes;
   machine.most_steps = 1'000'000'000;
   machine.process.direct_above_bytes = UINT64_MAX;  // the run measures the pipeline
   machine.plan = {Topology::direct, 1, 4 * MiB};

@@ -16,7 +16,6 @@
 #define MILLRACE_HINT_SORT_BUFFER "millrace_sort_buffer"   /* 1MiB to 1TiB */
 #define MILLRACE_HINT_DURABILITY "millrace_durability"     /* server, disk, node */
 #define MILLRACE_HINT_SINK "millrace_sink"                 /* auto, buffered, direct */
-#define MILLRACE_HINT_TOPOLOGY "millrace_topology"         /* auto, ring, tree, direct */
 #define MILLRACE_HINT_FILE_SERVERS "millrace_file_servers" /* auto, or a number from 0 to 64 */
 #define MILLRACE_HINT_STAGE "millrace_stage"               /* auto, none, whole, pieces */
 #define MILLRACE_HINT_TARGET "millrace_target"             /* shared, first */

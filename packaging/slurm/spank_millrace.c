@@ -149,7 +149,7 @@ int slurm_spank_local_user_init(spank_t step, int count, char* arguments[]) {
 int slurm_spank_user_init(spank_t step, int count, char* arguments[]) {
   (void)count;
   (void)arguments;
-  static char prefix[PATH_MAX], agent[PATH_MAX + 64];
+  static char prefix[PATH_MAX];
   uint32_t step_id = 0;
   if (!wanted && !is_on(step, wanted_variable)) return ESPANK_SUCCESS;
   if (is_on(step, without_variable)) return ESPANK_SUCCESS;
@@ -164,10 +164,8 @@ int slurm_spank_user_init(spank_t step, int count, char* arguments[]) {
     slurm_spank_log("millrace: the plugin does not find its own folder; the program runs without Millrace");
     return ESPANK_SUCCESS;
   }
-  snprintf(agent, sizeof agent, "%s/bin/millraced", prefix);
   if (!preload(step, prefix)) return missing_here ? ESPANK_ERROR : ESPANK_SUCCESS;
   name_job(step, step_id);
-  spank_setenv(step, "MILLRACE_AGENT", agent, 0);
   /* PnetCDF 1.15 and later does not use MPI-IO without this. */
   spank_setenv(step, "PNETCDF_HINTS", "nc_driver=mpiio", 0);
   return ESPANK_SUCCESS;

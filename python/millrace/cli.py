@@ -121,8 +121,9 @@ def _show_settings(given: dict[str, object], config: Path | None) -> int:
         running.tell(str(error))
         return running.EXIT_BAD_USE
     table = Table("setting", "value", "from")
-    for name, effective in configuration.values.items():
-        table.add_row(name, effective.value or "-", effective.origin)
+    for setting in settings.FOR_USERS:
+        effective = configuration.values[setting.name]
+        table.add_row(setting.name, effective.value or "-", effective.origin)
     # A pipe gets whole lines; the width of a terminal does not matter.
     console = Console()
     console = console if console.is_terminal else Console(width=160)

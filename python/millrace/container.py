@@ -85,11 +85,7 @@ def find(parts: Sequence[Sequence[str]]) -> Container | None:
 def _folders(values: Mapping[str, str], environment: Mapping[str, str], contained: bool) -> list[str]:
     """The folders of journals and staged files. Containers have the node's /tmp and /var/tmp, unless they are told not
     to."""
-    local = environment.get("TMPDIR") or "/tmp"
-    wanted = [
-        values.get("MILLRACE_JOURNAL_DIRECTORY") or journals.DEFAULT,
-        values.get("MILLRACE_STAGE_DIRECTORY") or local,
-    ]
+    wanted = [values.get("MILLRACE_JOURNAL_DIRECTORY") or journals.DEFAULT, environment.get("TMPDIR") or "/tmp"]
     folders = [os.path.abspath(folder) for folder in dict.fromkeys(wanted) if os.path.isdir(folder)]
     there = [folder for folder in folders if f"{folder}/".startswith("/tmp/") or folder == journals.DEFAULT]
     return [folder for folder in folders if contained or folder not in there]

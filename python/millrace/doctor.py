@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from millrace import __version__, costs, journals, machine, prefix, program, scheduling, settings
-from millrace.units import GIB, format_bytes, human_bytes, parse_bytes
+from millrace.units import GIB, MIB, format_bytes, human_bytes, parse_bytes
 
 SCHEMA = "millrace.doctor/1"
 GOOD, FAIR, BAD = "good", "fair", "bad"  # BAD: Millrace cannot work
@@ -277,9 +277,9 @@ def plan(facts: Mapping[str, Any], configuration: settings.Configuration) -> lis
     elif sink == "direct":
         sink = "O_DIRECT" + (" through io_uring" if facts["io_uring"]["usable"] else " through threads")
     lines.append(f"sink: {sink}")
-    ranks = format_bytes(parse_bytes(value["channel"]) * cores)
+    ranks = format_bytes(MIB * cores)
     lines.append(
-        f"memory: {value['sort_buffer']} to sort in per file, and {value['channel']} of shared memory per rank "
+        f"memory: {value['sort_buffer']} to sort in per file, and 1MiB of shared memory per rank "
         f"({ranks} with one rank per core)"
     )
     if fs.get("networked"):

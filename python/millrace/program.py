@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from millrace import checks, elf, launcher, prefix, settings
+from millrace import checks, elf, launcher, prefix
 from millrace.which import which
 
 _TIMEOUT_S = 60
@@ -189,7 +189,7 @@ def examine(command: Sequence[str], found: prefix.Prefix | None, environment: Ma
     clean = {name: value for name, value in environment.items() if name != "LD_PRELOAD"}
     start = launcher.detect(command, clean)
     errors = []
-    if environment.get(settings.SWITCH_VARIABLE) == "0":
+    if environment.get("MILLRACE") == "0":
         errors.append("MILLRACE=0 is set: programs run without Millrace; unset it")
     replaced = launcher.overriding(command, start, "LD_PRELOAD", clean)
     if replaced:

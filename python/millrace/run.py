@@ -84,7 +84,6 @@ def build_environment(
     libraries = [found.preload, found.posix_preload] if wants_posix(configuration) else [found.preload]
     variables["LD_PRELOAD"] = preload_value(libraries, base.get("LD_PRELOAD"))
     variables.setdefault("MILLRACE_JOB", os.urandom(16).hex())
-    variables.setdefault("MILLRACE_AGENT", found.agent)
     if "PNETCDF_HINTS" not in base:
         # PnetCDF >= 1.15 does not use MPI-IO without this setting.
         variables["PNETCDF_HINTS"] = "nc_driver=mpiio"
@@ -121,7 +120,7 @@ def prepare(request: Request, base: Mapping[str, str]) -> Plan:
             f"{name} {'is not executable' if exists else 'was not found'}",
             EXIT_CANNOT_EXECUTE if exists else EXIT_NOT_FOUND,
         )
-    if base.get(settings.SWITCH_VARIABLE) == "0":
+    if base.get("MILLRACE") == "0":
         return Plan(request.command, dict(base), ["MILLRACE=0 is set: the program runs without Millrace"])
     try:
         found = prefix.find(base)

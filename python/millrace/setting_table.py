@@ -6,7 +6,7 @@ table of the C++ library, the header of the hints, and the tables of docs/refere
 
 from __future__ import annotations
 
-from millrace.units import KIB, MIB, TIB, format_bytes, format_duration
+from millrace.units import MIB, TIB, format_bytes, format_duration
 
 
 class Setting:
@@ -15,10 +15,10 @@ class Setting:
     choices: tuple[str, ...] = ()
     low: int = 0
     high: int = 0
-    power_of_two: bool = False
-    zero_means: str = ""  # set if 0 is allowed although it is below `low`
     automatic: bool = False  # "auto" is allowed too
     hint: bool = False  # can be given per file as an MPI_Info hint
+    registered: bool = False  # a member of FileSettings, which ranks send to the agent with each file
+    internal: bool = False  # only a variable, for `millrace run`, tests and measurements; not for users
     option: bool = True  # has an option of `millrace run`
     toml: bool = True  # allowed in the [run] table
 
@@ -31,6 +31,8 @@ class Setting:
             raise TypeError(f"a setting has no {', '.join(unknown)}")
         self.name, self.kind, self.default, self.help = name, kind, default, help
         self.__dict__.update(details)
+        if self.internal:
+            self.option = self.toml = False
 
     @property
     def variable(self) -> str:
@@ -59,10 +61,7 @@ class Setting:
         if self.kind == "paths":
             return "glob patterns, none of them empty"
         if self.kind == "bytes":
-            text = f"{format_bytes(self.low)} to {format_bytes(self.high)}"
-            text = ("a power of two, " if self.power_of_two else "") + text
-            text = ("auto, or " if self.automatic else "") + text
-            return text + (f", or 0 = {self.zero_means}" if self.zero_means else "")
+            return ("auto, or " if self.automatic else "") + f"{format_bytes(self.low)} to {format_bytes(self.high)}"
         if self.kind == "count":
             return ("auto, or " if self.automatic else "") + f"a number from {self.low} to {self.high}"
         if self.kind == "names":
@@ -70,8 +69,8 @@ class Setting:
         if self.kind == "duration":
             return f"{format_duration(self.low)} to {format_duration(self.high)}"
         if self.kind == "path":
-            return "a path"
-        return "up to 64 printable characters"
+            return "a path of less than 4096 bytes"
+        return "up to 64 printable characters without spaces"
 
 
 SETTINGS: tuple[Setting, ...] = (
@@ -82,8 +81,9 @@ SETTINGS: tuple[Setting, ...] = (
         "How records reach the file.",
         choices=("auto", "immediate", "sort", "journal"),
         hint=True,
+        registered=True,
     ),
-    Setting("merge", "switch", "1", "Join adjacent records in the sort buffer.", hint=True),
+    Setting("merge", "switch", "1", "Join adjacent records in the sort buffer.", hint=True, registered=True),
     Setting(
         "sort_buffer",
         "bytes",
@@ -92,6 +92,7 @@ SETTINGS: tuple[Setting, ...] = (
         low=MIB,
         high=TIB,
         hint=True,
+        registered=True,
     ),
     Setting(
         "durability",
@@ -100,6 +101,7 @@ SETTINGS: tuple[Setting, ...] = (
         "Where the bytes are when a close returns: in the file system, on its disk, or on a disk of this node.",
         choices=("server", "disk", "node"),
         hint=True,
+        registered=True,
     ),
     Setting(
         "sink",
@@ -108,26 +110,17 @@ SETTINGS: tuple[Setting, ...] = (
         "How the agent writes the file: through the page cache, past it, or the faster of the two.",
         choices=("auto", "buffered", "direct"),
         hint=True,
-    ),
-    Setting(
-        "channel",
-        "bytes",
-        "1MiB",
-        "Shared memory between one rank and the agent.",
-        low=64 * KIB,
-        high=16 * MIB,
-        power_of_two=True,
+        registered=True,
     ),
     Setting(
         "direct_above",
         "bytes",
         "auto",
-        "Contiguous pieces of at least this size bypass the pipeline; all smaller ones take it. auto: the way that is "
-        "expected to take less time.",
+        "Contiguous pieces of at least this size bypass the pipeline, and all smaller ones take it; auto: pieces take "
+        "the faster way.",
         low=1,
         high=TIB,
         automatic=True,
-        zero_means="auto",
     ),
     Setting(
         "timeout",
@@ -141,7 +134,7 @@ SETTINGS: tuple[Setting, ...] = (
         "storage_timeout",
         "duration",
         "1800s",
-        "Bound of every wait for a file system that does not answer. After `timeout`, a line on stderr names it.",
+        "Bound of every wait for a file system that does not answer; after `timeout`, a line on stderr names it.",
         low=1_000,
         high=2_592_000_000,
     ),
@@ -154,18 +147,10 @@ SETTINGS: tuple[Setting, ...] = (
         high=86_400_000,
     ),
     Setting(
-        "topology",
-        "choice",
-        "auto",
-        "Order in which the agents of several nodes pass records on.",
-        choices=("auto", "ring", "tree", "direct"),
-        hint=True,
-    ),
-    Setting(
         "file_servers",
         "count",
         "auto",
-        "Nodes whose agents write a file that several nodes have open; at most one per node. 0: the MPI library alone "
+        "Nodes whose agents write a file that several nodes have open, at most one per node; 0: the MPI library alone "
         "writes it.",
         low=0,
         high=64,
@@ -194,33 +179,24 @@ SETTINGS: tuple[Setting, ...] = (
         "paths",
         "paths",
         "",
-        "Accelerate only files of these names. Files of a pattern that begins with ! stay with the MPI library.",
+        "Accelerate only files of these names; files of a pattern that begins with ! stay with the MPI library.",
     ),
     Setting("posix", "switch", "0", "Also accelerate plain files: read, write, fwrite, Fortran; not only MPI-IO."),
     Setting(
         "posix_async",
         "paths",
         "",
-        "Plain files whose writes return early; fsync and close finish them. Includes --posix.",
+        "Plain files whose writes return early, and that fsync and close finish; includes --posix.",
     ),
     Setting(
         "posix_stage",
         "paths",
         "",
-        "Plain files that all ranks read: MPI_Init copies them to every node, where reading opens find them. Includes "
+        "Plain files that all ranks read: MPI_Init copies them to every node, where reading opens find them; includes "
         "--posix.",
     ),
     Setting("stats", "path", "", "Reports, one JSON document per line, are appended here.", toml=False),
     Setting("trace", "path", "", "Directory for one trace file per process.", toml=False),
-    Setting(
-        "job",
-        "key",
-        "",
-        "Key of the job; processes with the same key share an agent.",
-        option=False,
-        toml=False,
-    ),
-    Setting("agent", "path", "", "The agent's program, millraced.", option=False),
     Setting(
         "journal_directory",
         "path",
@@ -229,10 +205,29 @@ SETTINGS: tuple[Setting, ...] = (
         option=False,
     ),
     Setting(
-        "stage_directory",
-        "path",
+        "job",
+        "key",
         "",
-        "Node-local directory for copies of files that are read; empty = TMPDIR or /tmp.",
-        option=False,
+        "Key of the job: processes with the same key share an agent; `millrace run` makes a new one.",
+        internal=True,
+    ),
+    Setting("agent", "path", "", "Another agent than the `millraced` beside the library, for tests.", internal=True),
+    Setting(
+        "topology",
+        "choice",
+        "auto",
+        "Order in which the agents of several nodes pass records on, for measurements.",
+        choices=("auto", "ring", "tree", "direct"),
+        internal=True,
     ),
 )
+# Those with an option, a line in a TOML file, or both.
+FOR_USERS = tuple(setting for setting in SETTINGS if not setting.internal)
+
+# Variables that are no settings, with their help.
+OTHER_VARIABLES = {
+    "MILLRACE": "`0` turns Millrace off, also under `millrace run`.",
+    "MILLRACE_PREFIX": "The folder of an installation, in place of the one that the command `millrace` belongs to.",
+    "MILLRACED_LOG": "A file that the agent appends its log to; each line has a time and a level.",
+    "MILLRACED_LINGER_MS": "Milliseconds that the agent stays without ranks, for tests.",
+}

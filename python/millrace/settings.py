@@ -8,7 +8,7 @@ import os
 import stat
 import sys
 
-from millrace.setting_table import SETTINGS, Setting
+from millrace.setting_table import FOR_USERS, OTHER_VARIABLES, SETTINGS, Setting
 from millrace.units import format_bytes, format_duration, parse_bytes, parse_duration
 
 TYPE_CHECKING = False  # importing typing takes longer than `run` may take
@@ -21,43 +21,36 @@ class SettingError(ValueError):
 
 
 BY_NAME = {setting.name: setting for setting in SETTINGS}
-# Settings of the launcher, not of a file or process.
-SWITCH_VARIABLE = "MILLRACE"
-OTHER_VARIABLES = {SWITCH_VARIABLE, "MILLRACE_PREFIX"}
 
 
-def _check_bytes(setting: Setting, text: str) -> str:
-    if setting.automatic and text.strip().lower() == "auto":
-        return "auto"
-    value = parse_bytes(text)
-    if value == 0 and setting.zero_means:
-        return "0"
+def _parse_count(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise ValueError(f"'{text}' is not a whole number")
+    return int(text)
+
+
+# How numbers are read and written.
+_NUMBERS = {
+    "bytes": (parse_bytes, format_bytes),
+    "count": (_parse_count, str),
+    "duration": (parse_duration, format_duration),
+}
+
+
+def _check_number(setting: Setting, text: str) -> str:
+    text = text.strip().lower()
+    if setting.automatic and text == "auto":
+        return text
+    parse, form = _NUMBERS[setting.kind]
+    value = parse(text)
     if not setting.low <= value <= setting.high:
         raise ValueError(f"{text} is out of range")
-    if setting.power_of_two and value & (value - 1):
-        raise ValueError(f"{text} is not a power of two")
-    return format_bytes(value)
-
-
-def _check_count(setting: Setting, text: str) -> str:
-    word = text.strip().lower()
-    if setting.automatic and word == "auto":
-        return word
-    if not (word.isascii() and word.isdecimal()) or not setting.low <= int(word) <= setting.high:
-        raise ValueError(f"'{text}' is not a whole number")
-    return str(int(word))
+    return form(value)
 
 
 def _check_names(setting: Setting, text: str) -> str:
     del setting
     return ",".join(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-
-
-def _check_duration(setting: Setting, text: str) -> str:
-    value = parse_duration(text)
-    if not setting.low <= value <= setting.high:
-        raise ValueError(f"{text} is out of range")
-    return format_duration(value)
 
 
 def _check_choice(setting: Setting, text: str) -> str:
@@ -93,10 +86,8 @@ def _check_key(setting: Setting, text: str) -> str:
 
 
 _CHECKS = {
-    "bytes": _check_bytes,
-    "count": _check_count,
+    **dict.fromkeys(_NUMBERS, _check_number),
     "names": _check_names,
-    "duration": _check_duration,
     "choice": _check_choice,
     "switch": _check_switch,
     "paths": _check_paths,
@@ -182,7 +173,7 @@ def read_config(path: str) -> dict[str, str]:
     for name, value in table.items():
         setting = BY_NAME.get(name.replace("-", "_"))
         if setting is None or not setting.toml:
-            known = ", ".join(s.name for s in SETTINGS if s.toml)
+            known = ", ".join(s.name for s in FOR_USERS if s.toml)
             raise SettingError(f"{path}: [run] has an unknown setting '{name}'; allowed: {known}")
         if setting.kind == "path" and distrust:
             raise SettingError(f"{path}: {name} is refused, because {distrust}; or give {setting.variable}")
@@ -203,7 +194,7 @@ def resolve(
     if path is not None:
         for name, value in read_config(path).items():
             values[name] = Effective(value, path)
-    known = {setting.variable for setting in SETTINGS} | OTHER_VARIABLES
+    known = {setting.variable for setting in SETTINGS} | OTHER_VARIABLES.keys()
     for variable in sorted(environment):
         if variable.startswith("MILLRACE_") and variable not in known:
             warnings.append(f"{variable} is set, but Millrace has no such setting")

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import pathlib
 import sys
+import textwrap
 from collections.abc import Callable, Iterable
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
-from millrace.setting_table import SETTINGS, Setting  # noqa: E402
+from millrace.setting_table import FOR_USERS, OTHER_VARIABLES, SETTINGS, Setting  # noqa: E402
 from millrace.units import parse_bytes, parse_duration  # noqa: E402
 
 HERE = "src/base/generate_settings.py"
 LICENSE = "SPDX-FileCopyrightText: 2026 The Millrace authors", "SPDX-License-Identifier: Apache-2.0"
+# Settings that libmillrace_posix.so reads by itself: it has no C++ library.
+WITHOUT_PARSER = ("posix_async", "stats")
 NUMBERS = {"bytes": parse_bytes, "duration": parse_duration, "count": int, "switch": int}
 
 
@@ -37,18 +40,25 @@ def rule(setting: Setting) -> str:
         parts.append(f".words = setting_words::{setting.name}")
     if setting.high:
         parts += [f".least = {setting.low}", f".most = {setting.high}"]
-    if setting.power_of_two:
-        parts.append(".power_of_two = true")
     if setting.automatic:
         parts.append(".automatic = true")
-    if setting.zero_means:
-        parts.append(f".zero_means = {quoted(setting.zero_means)}")
+    if setting.hint or setting.internal:
+        parts.append(f".use = SettingUse::{'hint' if setting.hint else 'internal'}")
+    parts.append(f".allowed = {quoted(setting.allowed)}")
     return f"    SettingRule{{{', '.join(parts)}}},\n"
+
+
+def member(setting: Setting) -> str:
+    """The setting's member of Settings or FileSettings."""
+    unit = {"bytes": "_bytes", "duration": "_ms"}.get(setting.kind, "")
+    name = {"stats": "stats_path", "trace": "trace_directory", "agent": "agent_program"}.get(setting.name)
+    return f"&{'File' if setting.registered else 'All'}::{name or setting.name + unit}"
 
 
 def cpp_table() -> str:
     lines = [*(f"// {line}\n" for line in LICENSE), f"// Written by {HERE}. Do not edit.\n", "// clang-format off\n"]
-    lines += ["#pragma once\n\n", "#include <array>\n", "#include <cstdint>\n", "#include <string_view>\n\n"]
+    lines += ["#pragma once\n\n", "#include <array>\n", "#include <cstdint>\n", "#include <string_view>\n"]
+    lines += ["#include <tuple>\n\n"]
     lines += ['#include "base/setting_rule.hpp"\n\n', "namespace millrace {\n\n"]
     lines += ["// The words of each setting. The words of an enumeration are in the order of its values.\n"]
     lines += ["namespace setting_words {\n"]
@@ -63,8 +73,15 @@ def cpp_table() -> str:
         if one.kind in NUMBERS and one.kind != "count":  # a count has no value for auto
             lines.append(f"inline constexpr std::uint64_t {one.name} = {default_number(one)};\n")
     lines += ["}  // namespace setting_default\n\n"]
+    lines += ["// For libmillrace_posix.so, which has no parser.\n", "namespace setting_variable {\n"]
+    without = [one for one in SETTINGS if one.name in WITHOUT_PARSER]
+    lines += [f"inline constexpr const char* {one.name} = {quoted(one.variable)};\n" for one in without]
+    lines += ["}  // namespace setting_variable\n\n"]
     lines += ["inline constexpr std::array setting_rules{\n", *map(rule, SETTINGS), "};\n\n"]
-    lines += ["}  // namespace millrace\n"]
+    lines += ["// The member for each rule. All is Settings, and File is FileSettings.\n"]
+    lines += ["template <class All, class File>\n", "inline constexpr std::tuple setting_members{\n"]
+    lines += [textwrap.fill(", ".join(map(member, SETTINGS)), 110, initial_indent="    ", subsequent_indent="    ")]
+    lines += ["};\n\n", "}  // namespace millrace\n"]
     return "".join(lines)
 
 
@@ -85,7 +102,7 @@ def hints_header() -> str:
     return "".join([*lines, "\n#endif\n"])
 
 
-def markdown(columns: dict[str, Callable[[Setting], str]], chosen: Iterable[Setting] = SETTINGS) -> str:
+def markdown(columns: dict[str, Callable[[Setting], str]], chosen: Iterable[Setting] = FOR_USERS) -> str:
     """A table with a row for each setting, and a column for each entry of `columns`."""
     lines = ["| " + " | ".join(columns) + " |\n", "|" + " --- |" * len(columns) + "\n"]
     lines += ["| " + " | ".join(cell(one) or "-" for cell in columns.values()) + " |\n" for one in chosen]
@@ -102,20 +119,31 @@ def option(one: Setting) -> str:
 
 WORTH = {"default": lambda one: code(one.default), "allowed": lambda one: one.allowed}
 HELP = {"what it does": lambda one: one.help}
-# Pages of docs/reference, each with a table between two marks: its columns and settings.
+VARIABLE = {"variable": lambda one: code(one.variable)}
+INTERNAL = [one for one in SETTINGS if one.internal]
+# Pages of docs/reference, with a table between each pair of marks.
 PAGES = {
-    "settings": (
-        {"option": option, "TOML `[run]`": lambda one: code(one.name if one.toml else ""), **WORTH, **HELP},
-        [one for one in SETTINGS if one.option or one.toml],
-    ),
-    "hints": ({"hint": lambda one: code(one.hint_name), **WORTH, **HELP}, [one for one in SETTINGS if one.hint]),
-    "environment": ({"variable": lambda one: code(one.variable), "option": option, **WORTH, **HELP}, SETTINGS),
+    "settings": {
+        "settings": markdown(
+            {"option": option, "TOML `[run]`": lambda one: code(one.name if one.toml else ""), **WORTH, **HELP}
+        )
+    },
+    "hints": {
+        "settings": markdown(
+            {"hint": lambda one: code(one.hint_name), **WORTH, **HELP}, [one for one in SETTINGS if one.hint]
+        )
+    },
+    "environment": {
+        "settings": markdown({**VARIABLE, "option": option, **WORTH, **HELP}),
+        "internal": markdown({**VARIABLE, **HELP}, INTERNAL)
+        + "".join(f"| {code(name)} | {help} |\n" for name, help in OTHER_VARIABLES.items()),
+    },
 }
 
 
-def with_table(document: str, table: str) -> str:
-    """A Markdown document with the table between its two marks brought up to date."""
-    begin, end = "<!-- settings -->\n", "<!-- /settings -->\n"
+def with_table(document: str, mark: str, table: str) -> str:
+    """A Markdown document with the table between two marks brought up to date."""
+    begin, end = f"<!-- {mark} -->\n", f"<!-- /{mark} -->\n"
     head, rest = document.split(begin, 1)
     return head + begin + table + end + rest.split(end, 1)[1]
 
@@ -125,9 +153,11 @@ def main() -> int:
         ROOT / "src/base/setting_table.hpp": cpp_table(),
         ROOT / "include/millrace/hints.h": hints_header(),
     }
-    for name, (columns, chosen) in PAGES.items():
+    for name, tables in PAGES.items():
         page = ROOT / f"docs/reference/{name}.md"
-        files[page] = with_table(page.read_text(encoding="utf-8"), markdown(columns, chosen))
+        files[page] = page.read_text(encoding="utf-8")
+        for mark, table in tables.items():
+            files[page] = with_table(files[page], mark, table)
     stale = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         if "--check" in sys.argv[1:]:

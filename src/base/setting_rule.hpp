@@ -20,6 +20,12 @@ enum class SettingKind : std::uint8_t {
   key,  // short and printable: it becomes part of a socket's name
 };
 
+enum class SettingUse : std::uint8_t {
+  process,
+  hint,      // a setting of the process that a file's hint may change
+  internal,  // for `millrace run`, tests and measurements
+};
+
 // The allowed values of a setting.
 struct SettingRule {
   std::string_view name;
@@ -27,9 +33,9 @@ struct SettingRule {
   std::span<const std::string_view> words = {};
   std::uint64_t least = 0;  // range of bytes, count and duration
   std::uint64_t most = 0;
-  bool power_of_two = false;
-  bool automatic = false;            // the word "auto" is allowed too: a size of 0, or no count
-  std::string_view zero_means = {};  // if not empty: 0 is allowed although it is less than `least`
+  bool automatic = false;  // the word "auto" is allowed too: a size of 0, or no count
+  SettingUse use = SettingUse::process;
+  std::string_view allowed;  // in words
 };
 
 }  // namespace millrace

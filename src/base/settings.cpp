@@ -2,16 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/settings.hpp"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <charconv>
-#include <span>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include "base/environment.hpp"
 #include "base/setting_table.hpp"
 #include "base/settings_parse.hpp"
 
@@ -26,108 +23,64 @@ struct Value {
   std::vector<std::string> list;
 };
 
-std::string listed(std::span<const std::string_view> words) {
-  std::string text;
-  for (const std::string_view word : words) text += (text.empty() ? "" : ", ") + std::string(word);
-  return text;
-}
+// Each function below sets `value`. False: the text is not a value of the setting.
 
-// Each function below sets `value` and returns an empty text. On failure, it returns the allowed values.
-
-std::string read_choice(const SettingRule& rule, std::string_view text, Value& value) {
+bool read_choice(const SettingRule& rule, std::string_view text, Value& value) {
   const auto same = [text](std::string_view word) { return parse::same_word(text, word); };
   const auto found = std::ranges::find_if(rule.words, same);
-  if (found == rule.words.end()) return "one of " + listed(rule.words);
   value.number = static_cast<std::uint64_t>(found - rule.words.begin());
-  return {};
+  return found != rule.words.end();
 }
 
-std::string read_toggle(std::string_view text, std::uint64_t& value) {
-  const Result<bool> yes = parse::yes_no(text);
-  if (!yes) return "1 or 0 (yes or no, true or false, on or off)";
-  value = *yes ? 1 : 0;
-  return {};
+bool read_number(const SettingRule& rule, const Result<std::uint64_t>& number, Value& value) {
+  if (!number || *number < rule.least || *number > rule.most) return false;
+  value.number = *number;
+  return true;
 }
 
-std::string read_bytes(const SettingRule& rule, std::string_view text, Value& value) {
-  const Result<std::uint64_t> bytes = parse_bytes(text);
-  const bool zero = bytes && *bytes == 0 && !rule.zero_means.empty();
-  const bool inside = bytes && *bytes >= rule.least && *bytes <= rule.most;
-  if (zero || (inside && (!rule.power_of_two || std::has_single_bit(*bytes)))) {
-    value.number = *bytes;
-    return {};
-  }
-  std::string allowed = rule.power_of_two ? "a power of two from " : "a size from ";
-  allowed += parse::bytes_text(rule.least) + " to " + parse::bytes_text(rule.most);
-  if (!rule.zero_means.empty()) allowed += ", or 0 for " + std::string(rule.zero_means);
-  return allowed + ", such as 64KiB or 256MiB";
-}
-
-std::string read_count(const SettingRule& rule, std::string_view text, Value& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value.number);
-  const bool number = error == std::errc() && end == text.data() + text.size();
-  if (number && value.number >= rule.least && value.number <= rule.most) return {};
-  return "a number from " + std::to_string(rule.least) + " to " + std::to_string(rule.most);
-}
-
-std::string read_duration(const SettingRule& rule, std::string_view text, Value& value) {
-  const Result<std::uint64_t> ms = parse::duration_ms(text);
-  if (!ms || *ms < rule.least || *ms > rule.most)
-    return "a time from 100ms to 24h, such as 90s, 1500ms or 2min";
-  value.number = *ms;
-  return {};
-}
-
-std::string read_paths(std::string_view text, Value& value) {
-  if (parse::trim(text).empty()) return {};
+bool read_paths(std::string_view text, Value& value) {
+  if (parse::trim(text).empty()) return true;
   for (std::size_t end = 0; end != std::string_view::npos;) {
     end = text.find(':');
     const std::string_view pattern = parse::trim(text.substr(0, end));
-    if (pattern.empty() || pattern == "!") return "glob patterns separated by ':', none of them empty";
+    if (pattern.empty() || pattern == "!") return false;
     value.list.emplace_back(pattern);
     if (end != std::string_view::npos) text.remove_prefix(end + 1);
   }
-  return {};
+  return true;
 }
 
-std::string read_path(std::string_view text, Value& value) {
-  if (text.size() >= 4096 || text.find('\0') != std::string_view::npos)
-    return "a path of less than 4096 bytes";
-  value.text = text;
-  return {};
-}
-
-std::string read_key(std::string_view text, Value& value) {
-  const bool printable = std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
-  if (text.size() > 64 || !printable) return "at most 64 printable characters without spaces";
-  value.text = text;
-  return {};
-}
-
-std::string read(const SettingRule& rule, std::string_view text, Value& value) {
+bool read(const SettingRule& rule, std::string_view text, Value& value) {
   const std::string_view word = parse::trim(text);
+  value.automatic = rule.automatic && parse::same_word(word, "auto");
+  if (value.automatic) return true;
   switch (rule.kind) {
     case SettingKind::choice:
       return read_choice(rule, word, value);
-    case SettingKind::toggle:
-      return read_toggle(word, value.number);
+    case SettingKind::toggle: {
+      const Result<bool> yes = parse::yes_no(word);
+      value.number = yes && *yes ? 1 : 0;
+      return yes.ok();
+    }
     case SettingKind::bytes:
-      return read_bytes(rule, word, value);
+      return read_number(rule, parse_bytes(word), value);
     case SettingKind::count:
-      return read_count(rule, word, value);
+      return read_number(rule, parse::whole(word), value);
     case SettingKind::duration:
-      return read_duration(rule, word, value);
+      return read_number(rule, parse::duration_ms(word), value);
     case SettingKind::paths:
       return read_paths(text, value);
     case SettingKind::names:
       value.list = parse::names(text);
-      return {};
+      return true;
     case SettingKind::path:
-      return read_path(text, value);
+      value.text = text;
+      return text.size() < 4096 && text.find('\0') == std::string_view::npos;
     case SettingKind::key:
-      return read_key(word, value);
+      value.text = word;
+      return word.size() <= 64 && std::ranges::all_of(word, [](char c) { return c > ' ' && c <= '~'; });
   }
-  return "nothing";
+  return false;
 }
 
 template <class T>
@@ -144,55 +97,38 @@ void put(T& target, Value&& value) {
   }
 }
 
-template <auto member>
-void assign(Settings& settings, Value&& value) {
-  if constexpr (std::is_member_object_pointer_v<decltype(member)> && requires { settings.*member; }) {
-    put(settings.*member, std::move(value));
-  } else {
-    put(settings.file.*member, std::move(value));
-  }
+void put(Settings& settings, std::size_t index, Value&& value) {
+  const auto into = [&]<class Owner, class T>(T Owner::*member) {
+    if (index-- != 0) return;
+    if constexpr (std::is_same_v<Owner, Settings>) {
+      put(settings.*member, std::move(value));
+    } else {
+      put(settings.file.*member, std::move(value));
+    }
+  };
+  std::apply([&](auto... member) { (into(member), ...); }, setting_members<Settings, FileSettings>);
 }
 
-// The member of Settings for each setting of setting_rules, in the same order.
-struct Binding {
-  std::string_view name;
-  void (*assign)(Settings&, Value&&);
-};
-
-constexpr std::array bindings{
-    Binding{"strategy", assign<&FileSettings::strategy>},
-    Binding{"merge", assign<&FileSettings::merge>},
-    Binding{"sort_buffer", assign<&FileSettings::sort_buffer_bytes>},
-    Binding{"durability", assign<&FileSettings::durability>},
-    Binding{"sink", assign<&FileSettings::sink>},
-    Binding{"channel", assign<&Settings::channel_bytes>},
-    Binding{"direct_above", assign<&Settings::direct_above_bytes>},
-    Binding{"timeout", assign<&Settings::timeout_ms>},
-    Binding{"storage_timeout", assign<&Settings::storage_timeout_ms>},
-    Binding{"write_within", assign<&Settings::write_within_ms>},
-    Binding{"topology", assign<&Settings::topology>},
-    Binding{"file_servers", assign<&Settings::file_servers>},
-    Binding{"stage", assign<&Settings::stage>},
-    Binding{"target", assign<&Settings::target>},
-    Binding{"interfaces", assign<&Settings::interfaces>},
-    Binding{"paths", assign<&Settings::paths>},
-    Binding{"posix", assign<&Settings::posix>},
-    Binding{"posix_async", assign<&Settings::posix_async>},
-    Binding{"posix_stage", assign<&Settings::posix_stage>},
-    Binding{"stats", assign<&Settings::stats_path>},
-    Binding{"trace", assign<&Settings::trace_directory>},
-    Binding{"job", assign<&Settings::job>},
-    Binding{"agent", assign<&Settings::agent_program>},
-    Binding{"journal_directory", assign<&Settings::journal_directory>},
-    Binding{"stage_directory", assign<&Settings::stage_directory>},
-};
-static_assert(std::ranges::equal(bindings, setting_rules, {}, &Binding::name, &SettingRule::name));
-
-// "*" also matches "/". A pattern without "/" also matches the last component.
-bool matches(const std::string& pattern, const std::string& path) {
-  if (::fnmatch(pattern.c_str(), path.c_str(), 0) == 0) return true;
-  const std::string last = path.substr(path.rfind('/') + 1);
-  return pattern.find('/') == std::string::npos && ::fnmatch(pattern.c_str(), last.c_str(), 0) == 0;
+// Sets the setting of that name if it is of a kind that `known` accepts.
+template <class Known>
+Status set_known(Settings& settings, std::string_view name, std::string_view text, std::string& message,
+                 Known known) {
+  const auto rule = std::ranges::find(setting_rules, name, &SettingRule::name);
+  if (rule == setting_rules.end() || !known(*rule)) {
+    message = "there is no setting '" + std::string(name) + "'; there are:";
+    for (const SettingRule& other : setting_rules) {
+      if (known(other) && other.use != SettingUse::internal) message += " " + std::string(other.name);
+    }
+    return Code::invalid;
+  }
+  Value value;
+  if (read(*rule, text, value)) {
+    put(settings, static_cast<std::size_t>(rule - setting_rules.begin()), std::move(value));
+    return {};
+  }
+  message =
+      std::string(name) + " = '" + std::string(text) + "' is not possible: use " + std::string(rule->allowed);
+  return Code::invalid;
 }
 
 std::string lower_name(std::string_view name) {
@@ -213,30 +149,13 @@ std::string_view name_of(Strategy strategy) { return word_of(strategy, setting_w
 std::string_view name_of(Durability durability) { return word_of(durability, setting_words::durability); }
 std::string_view name_of(Topology topology) { return word_of(topology, setting_words::topology); }
 
-std::vector<std::string_view> setting_names() {
-  std::vector<std::string_view> names;
-  names.reserve(setting_rules.size());
-  for (const SettingRule& rule : setting_rules) names.push_back(rule.name);
-  return names;
+Status set(Settings& settings, std::string_view name, std::string_view text, std::string& message) {
+  return set_known(settings, name, text, message, [](const SettingRule&) { return true; });
 }
 
-Status set(Settings& settings, std::string_view name, std::string_view text, std::string& message) {
-  const auto rule = std::ranges::find(setting_rules, name, &SettingRule::name);
-  if (rule == setting_rules.end()) {
-    message = "there is no setting '" + std::string(name) + "'; there are:";
-    for (const SettingRule& known : setting_rules) message += " " + std::string(known.name);
-    return Code::invalid;
-  }
-  Value value;
-  value.automatic = rule->automatic && parse::same_word(parse::trim(text), "auto");
-  const std::string allowed = value.automatic ? std::string() : read(*rule, text, value);
-  if (allowed.empty()) {
-    bindings[static_cast<std::size_t>(rule - setting_rules.begin())].assign(settings, std::move(value));
-    return {};
-  }
-  message = std::string(name) + " = '" + std::string(text) + "' is not possible: use " +
-            (rule->automatic ? "auto, or " : "") + allowed;
-  return Code::invalid;
+Status set_hint(Settings& settings, std::string_view name, std::string_view text, std::string& message) {
+  return set_known(settings, name, text, message,
+                   [](const SettingRule& rule) { return rule.use == SettingUse::hint; });
 }
 
 Settings from_environment(const char* const* environment, std::vector<std::string>& messages) {
@@ -246,10 +165,9 @@ Settings from_environment(const char* const* environment, std::vector<std::strin
   for (const char* const* entry = environment; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view line = *entry;
     if (line.starts_with(master)) {
-      std::uint64_t enabled = settings.enabled ? 1 : 0;
-      const std::string allowed = read_toggle(line.substr(master.size()), enabled);
-      if (!allowed.empty()) messages.push_back("MILLRACE is ignored: use " + allowed);
-      settings.enabled = enabled != 0;
+      const Result<bool> on = parse::yes_no(line.substr(master.size()));
+      if (!on) messages.emplace_back("MILLRACE is ignored: use 0 or 1");
+      settings.enabled = !on || *on;
     }
     const std::size_t equals = line.find('=');
     if (!line.starts_with(prefix) || equals == std::string_view::npos) continue;
@@ -268,7 +186,7 @@ bool path_selected(const Settings& settings, std::string_view path) {
   bool limited = false, named = false;
   for (const std::string& pattern : settings.paths) {
     const bool excludes = pattern.starts_with('!');
-    const bool matching = matches(pattern.substr(excludes ? 1 : 0), whole);
+    const bool matching = pattern_matches(pattern.c_str() + (excludes ? 1 : 0), whole.c_str());
     if (excludes && matching) return false;
     limited = limited || !excludes;
     named = named || matching;

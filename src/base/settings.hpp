@@ -66,7 +66,6 @@ constexpr bool keeps_ledger(const FileSettings& settings) {
 // (millrace_*, per file).
 struct Settings {
   FileSettings file;
-  std::uint64_t channel_bytes = setting_default::channel;  // per rank
   std::uint64_t direct_above_bytes =
       setting_default::direct_above;  // pieces of this size or more bypass the pipeline, smaller ones take
                                       // it; 0 = client/costs/policy.hpp decides
@@ -76,7 +75,7 @@ struct Settings {
   std::uint64_t write_within_ms = setting_default::write_within;
   bool enabled = true;  // MILLRACE=0 turns everything off
   // The next settings are for a file that several nodes have open. The values of its first rank count.
-  Topology topology = Topology::automatic;
+  Topology topology = Topology::automatic;  // measurements choose one
   // At most one per node. 0: the MPI library alone writes such files. None: transport/topology.hpp decides.
   std::optional<std::uint32_t> file_servers;
   Stage stage = Stage::automatic;
@@ -94,9 +93,8 @@ struct Settings {
   std::string stats_path;         // file for JSON lines; a directory: one file per node; empty = off
   std::string trace_directory;    // one trace file per process; empty = off
   std::string job;                // key of the job, which names the job's agents
-  std::string agent_program;      // path of millraced; empty = beside the library
+  std::string agent_program;      // tests name one; empty = the millraced beside the library
   std::string journal_directory;  // node-local, on a disk; empty = /var/tmp
-  std::string stage_directory;    // for staged copies of files; empty = TMPDIR or /tmp
 };
 
 // True if the agents of several nodes work together on a file.
@@ -115,12 +113,11 @@ constexpr const SettingRule& rule_of(std::string_view name) {
   return *std::ranges::find(setting_rules, name, &SettingRule::name);
 }
 
-// Every name that set() knows.
-std::vector<std::string_view> setting_names();
-
-// Sets one setting by its name as in MILLRACE_<NAME> or the hint millrace_<name>, lower case ("strategy",
-// "sort_buffer", ...). A failure changes no setting, and `message` has the error and the allowed values.
+// Sets one setting by its name as in MILLRACE_<NAME>, lower case ("strategy", "sort_buffer", ...). A failure
+// changes no setting, and `message` has the error and the allowed values.
 Status set(Settings& settings, std::string_view name, std::string_view value, std::string& message);
+// The same for a setting that a file's hint millrace_<name> may change.
+Status set_hint(Settings& settings, std::string_view name, std::string_view value, std::string& message);
 
 // Returns the built-in values with the changes by the MILLRACE_* variables of this environment. Unknown and
 // invalid variables are ignored, with one line each in `messages`.

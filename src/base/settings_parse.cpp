@@ -81,6 +81,7 @@ Result<bool> yes_no(std::string_view text) {
 }
 
 Result<std::uint64_t> duration_ms(std::string_view text) { return with_unit(text, time_units); }
+Result<std::uint64_t> whole(std::string_view text) { return with_unit(text, std::array{Unit{"", 1}}); }
 
 std::vector<std::string> names(std::string_view text) {
   std::vector<std::string> parts;
@@ -91,16 +92,6 @@ std::vector<std::string> names(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return parts;
-}
-
-std::string bytes_text(std::uint64_t bytes) {
-  constexpr std::array large_first{Unit{"TiB", 1024 * GiB}, Unit{"GiB", GiB}, Unit{"MiB", MiB},
-                                   Unit{"KiB", KiB}};
-  for (const Unit& unit : large_first) {
-    if (bytes != 0 && bytes % unit.factor == 0)
-      return std::to_string(bytes / unit.factor) + std::string(unit.name);
-  }
-  return std::to_string(bytes);
 }
 
 }  // namespace parse

@@ -22,11 +22,11 @@ Result<bool> yes_no(std::string_view text);
 // "90", "90s", "1500ms", "2min", "1h" -> milliseconds; a bare number is seconds.
 Result<std::uint64_t> duration_ms(std::string_view text);
 
+// A whole number without a unit.
+Result<std::uint64_t> whole(std::string_view text);
+
 // The non-empty parts between commas, trimmed.
 std::vector<std::string> names(std::string_view text);
-
-// 33554432 -> "32MiB"; the largest unit that divides it.
-std::string bytes_text(std::uint64_t bytes);
 
 // True if a and b are equal, apart from the case of ASCII letters.
 bool same_word(std::string_view a, std::string_view b);

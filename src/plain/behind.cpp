@@ -11,6 +11,8 @@
 #include <csignal>
 #include <limits>
 
+#include "base/environment.hpp"
+
 namespace millrace::plain {
 
 constinit thread_local bool Behind::inside = false;
@@ -43,7 +45,7 @@ class Behind::Locked {
   sigset_t before_;
 };
 
-void Behind::configure(const Patterns* patterns, std::size_t memory_bytes) {
+void Behind::configure(const char* patterns, std::size_t memory_bytes) {
   memory_bytes_ = memory_bytes;
   patterns_ = patterns;
 }
@@ -53,7 +55,7 @@ bool Behind::selected(int fd, int flags) {
   if (patterns_ == nullptr || (flags & O_ACCMODE) == O_RDONLY || (flags & other) != 0) return false;
   char path[PATH_MAX];
   return fd < descriptors_max && calls_.regular(fd) && !calls_.size_limited() &&
-         calls_.path_of(fd, path, sizeof path) && patterns_->match(path);
+         calls_.path_of(fd, path, sizeof path) && any_pattern_matches(patterns_, path);
 }
 
 void Behind::opened(int fd, int flags) {

@@ -15,7 +15,6 @@
 #include "plain/backlog.hpp"
 #include "plain/calls.hpp"
 #include "plain/early.hpp"
-#include "plain/words.hpp"
 
 namespace millrace::plain {
 
@@ -36,8 +35,8 @@ class Behind {
   Behind(const Behind&) = delete;
   Behind& operator=(const Behind&) = delete;
 
-  // Call it once, before any other call. `patterns` must live as long as the process.
-  void configure(const Patterns* patterns, std::size_t memory_bytes);
+  // Call it once, before any other call. `patterns` (any_pattern_matches) must live as long as the process.
+  void configure(const char* patterns, std::size_t memory_bytes);
 
   // False: no file has write-behind, so no call needs to settle.
   bool any() const { return files_.load(std::memory_order_acquire) > 0 && !inside; }
@@ -100,7 +99,7 @@ class Behind {
 
   const Calls& calls_;
   EarlyWriteback& early_;
-  const Patterns* patterns_ = nullptr;
+  const char* patterns_ = nullptr;
   std::size_t memory_bytes_ = 0;
   std::atomic<int> files_{0};
   std::array<std::atomic<std::uint8_t>, descriptors_max> file_of_ = {};  // index in all_ plus one

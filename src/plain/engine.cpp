@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <new>
+
+#include "base/environment.hpp"
+#include "base/setting_table.hpp"
 
 namespace millrace::plain {
 namespace {
@@ -33,26 +34,19 @@ Words words_for(const Noted& noted, const EarlyWriteback& early) {
 
 }  // namespace
 
-// This function does not use the parser of settings, because it may run in a signal handler. `millrace run`
-// reports bad values.
+// This function may run in a signal handler. `millrace run` reports bad values.
 void Engine::configure() {
-  const char* enabled = std::getenv("MILLRACE");
-  if (enabled != nullptr && std::strcmp(enabled, "0") == 0) early_.turn_off();
+  if (turned_off()) early_.turn_off();
   ready_.store(true, std::memory_order_relaxed);
 }
 
 void Engine::configure_behind() {
   static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
-  const char* asked = std::getenv("MILLRACE_POSIX_ASYNC");
-  const char* enabled = std::getenv("MILLRACE");
+  const char* asked = std::getenv(setting_variable::posix_async);
   pthread_mutex_lock(&once);
-  const bool on =
-      asked != nullptr && *asked != '\0' && (enabled == nullptr || std::strcmp(enabled, "0") != 0);
-  if (on && !asked_.load(std::memory_order_relaxed)) {
-    // The patterns are never destroyed, because a program may open files until its very end.
-    alignas(Patterns) static std::byte place[sizeof(Patterns)];
-    behind_.configure(new (place) Patterns(asked), behind_memory_bytes);
-  }
+  // The copy is never freed, because a program may open files until its very end.
+  if (asked != nullptr && *asked != '\0' && !turned_off() && !asked_.load(std::memory_order_relaxed))
+    behind_.configure(::strdup(asked), behind_memory_bytes);
   asked_.store(true, std::memory_order_release);
   pthread_mutex_unlock(&once);
 }

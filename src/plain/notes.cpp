@@ -8,11 +8,13 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/setting_table.hpp"
+
 namespace millrace::plain {
 
 bool Notes::on() {
   if (state_.load(std::memory_order_relaxed) == unknown) {
-    const char* path = std::getenv("MILLRACE_STATS");
+    const char* path = std::getenv(setting_variable::stats);
     state_.store(path != nullptr && *path != '\0' ? counting : off, std::memory_order_relaxed);
   }
   return state_.load(std::memory_order_relaxed) == counting;

@@ -18,6 +18,9 @@ namespace millrace::transport {
 inline constexpr std::uint64_t header_bytes = 4096;
 inline constexpr std::uint64_t min_ring_bytes = 64 * KiB;
 inline constexpr std::uint64_t max_ring_bytes = 16 * MiB;
+// A rank's ring. A rank wakes the agent at 256 KiB. It then has room for three times as much until the agent
+// has a processor. The rings of many ranks still take little memory.
+inline constexpr std::uint64_t rank_ring_bytes = MiB;
 inline constexpr std::uint32_t reply_slots = 16;
 inline constexpr std::uint32_t max_files = 8192;  // slots in the agent page
 

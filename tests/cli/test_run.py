@@ -23,9 +23,8 @@ def test_sets_what_the_library_needs(millrace, world):
     assert seen["LD_PRELOAD"] == str(world / "prefix/lib/libmillrace.so")
     assert seen["MILLRACE_STRATEGY"] == "sort" and seen["MILLRACE_MERGE"] == "0"
     assert re.fullmatch("[0-9a-f]{32}", seen["MILLRACE_JOB"])
-    assert seen["MILLRACE_AGENT"] == str(world / "prefix/bin/millraced")
     assert seen["PNETCDF_HINTS"] == "nc_driver=mpiio"
-    assert "MILLRACE_SORT_BUFFER" not in seen and "MILLRACE_PREFIX" not in seen
+    assert not {"MILLRACE_AGENT", "MILLRACE_SORT_BUFFER", "MILLRACE_PREFIX"} & seen.keys()
 
 
 def test_two_jobs_have_two_keys(millrace):
@@ -80,7 +79,7 @@ def test_open_mpi_gets_x_for_each_variable(millrace, world):
     environment_of(millrace("run", "--sink", "direct", "mpirun.fakeompi", "-n", "2", "env"))
     words = launched(world)
     exported = {words[i + 1] for i, word in enumerate(words) if word == "-x"}
-    assert exported == {"LD_PRELOAD", "MILLRACE_AGENT", "MILLRACE_JOB", "MILLRACE_SINK", "PNETCDF_HINTS"}
+    assert exported == {"LD_PRELOAD", "MILLRACE_JOB", "MILLRACE_SINK", "PNETCDF_HINTS"}
     assert words[-3:] == ["-n", "2", "env"]
 
 
@@ -232,7 +231,7 @@ def test_no_signal_is_lost_to_a_thread(millrace):
         (["run", "--unknown", "--", "true"], 2, "--unknown"),
         (["run", "--sort-buffer", "12parsec", "true"], 2, "--sort-buffer: '12parsec' is not a size"),
         (["run", "--sort-buffer", "1KiB", "true"], 2, "allowed: 1MiB to 1TiB"),
-        (["run", "--channel", "96KiB", "true"], 2, "not a power of two"),
+        (["run", "--sort-buffer", "96KiB", "true"], 2, "out of range"),
         (["run", "--strategy", "fast", "true"], 2, "allowed: auto, immediate, sort, journal"),
         (["run", "--durability", "tape", "true"], 2, "allowed: server, disk, node"),
         (["run", "--timeout", "1ms", "true"], 2, "allowed: 100ms to 86400s"),

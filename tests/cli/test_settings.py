@@ -84,6 +84,9 @@ def test_toml_types(world):
     "text",
     [
         "[run]\nsort_bufer = 1\n",
+        "[run]\nchannel = '1MiB'\n",
+        "[run]\ntopology = 'ring'\n",
+        "[run]\nagent = '/bin/false'\n",
         "[run]\nstrategy = 'x'\n",
         "run = 3\n",
         "[run\n",
@@ -96,7 +99,7 @@ def test_bad_toml_is_an_error_that_names_the_file(world, text):
         settings.resolve({}, path, {})
 
 
-PLACES = ["agent", "journal_directory", "stage_directory"]
+PLACES = ["journal_directory"]
 
 
 def given_away(path):
@@ -129,13 +132,19 @@ def test_a_file_that_others_can_write_may_still_choose_a_strategy(world):
     assert settings.resolve({}, path, {}).values["strategy"].value == "sort"
 
 
+def test_users_have_at_most_twenty_settings_each_with_one_sentence():
+    assert len(settings.FOR_USERS) <= 20
+    for setting in settings.SETTINGS:
+        assert re.fullmatch(r"[A-Z].*\.", setting.help) and ". " not in setting.help, setting.name
+
+
 def test_every_setting_that_names_a_place_is_guarded():
     assert sorted(setting.name for setting in settings.SETTINGS if setting.kind == "path" and setting.toml) == PLACES
 
 
 def test_bad_environment_names_the_variable():
-    with pytest.raises(settings.SettingError, match="MILLRACE_CHANNEL"):
-        settings.resolve({}, None, {"MILLRACE_CHANNEL": "3MiB", "HOME": "/nonexistent"})
+    with pytest.raises(settings.SettingError, match="MILLRACE_SORT_BUFFER"):
+        settings.resolve({}, None, {"MILLRACE_SORT_BUFFER": "3KiB", "HOME": "/nonexistent"})
 
 
 @pytest.mark.parametrize(
@@ -173,11 +182,11 @@ def test_bad_settings_across_nodes_say_what_is_allowed(name, value, allowed):
 def test_options_across_nodes(millrace):
     done = millrace(
         "run",
-        *("--topology", "tree", "--file-servers", "2"),
+        *("--target", "first", "--file-servers", "2"),
         *("--interfaces", "ib0,eth0", "--stats", "env"),
     )
     for line in (
-        "MILLRACE_TOPOLOGY=tree",
+        "MILLRACE_TARGET=first",
         "MILLRACE_FILE_SERVERS=2",
         "MILLRACE_INTERFACES=ib0,eth0",
     ):
@@ -185,13 +194,15 @@ def test_options_across_nodes(millrace):
 
 
 def test_unknown_variables_are_told():
-    found = settings.resolve({}, None, {"MILLRACE_SORTBUFFER": "3MiB", "HOME": "/nonexistent"})
-    assert "MILLRACE_SORTBUFFER" in found.warnings[0]
+    given = {"MILLRACE_SORTBUFFER": "3MiB", "MILLRACE_CHANNEL": "1MiB", "MILLRACE_TOPOLOGY": "ring"}
+    found = settings.resolve({}, None, {**given, "HOME": "/nonexistent"})
+    assert [line.split()[0] for line in found.warnings] == ["MILLRACE_CHANNEL", "MILLRACE_SORTBUFFER"]
 
 
 def test_show_settings(millrace, monkeypatch):
     monkeypatch.setenv("MILLRACE_SINK", "direct")
-    done = millrace("run", "--show-settings", "--channel", "2m")
+    done = millrace("run", "--show-settings", "--sort-buffer", "2m")
     assert done.returncode == 0
     assert re.search(r"sink\W+direct\W+environment", done.stdout)
-    assert re.search(r"channel\W+2MiB\W+command line", done.stdout)
+    assert re.search(r"sort_buffer\W+2MiB\W+command line", done.stdout)
+    assert "topology" not in done.stdout

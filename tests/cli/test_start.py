@@ -55,7 +55,7 @@ def test_the_program_inherits_the_environment_as_it_is(program, world, monkeypat
         monkeypatch.setenv(name, f"the user's {name}")
     show = [sys.executable, "-S", "-c", "import os; print(repr(dict(os.environ)))"]
     before, after = (eval(ask(*start, *show).stdout) for start in ([], [program, "run", "--"]))
-    ours = {"LD_PRELOAD", "MILLRACE_AGENT", "MILLRACE_JOB", "PNETCDF_HINTS"}
+    ours = {"LD_PRELOAD", "MILLRACE_JOB", "PNETCDF_HINTS"}
     assert after.keys() - before.keys() == ours and before.keys() - after.keys() == {"MILLRACE_PREFIX"}
     assert {name: after[name] for name in after.keys() - ours} == {
         name: before[name] for name in before.keys() - {"MILLRACE_PREFIX"}

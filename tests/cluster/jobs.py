@@ -65,7 +65,7 @@ class Job:
         return BUILD / "bin" / (f"bench/ior-{self.mpi}" if name == "ior" else f"tests/{name}_{self.mpi}")
 
     def start(self, name: str, *arguments: object, node: int = 0, **settings: object) -> Job:
-        """`settings` are MILLRACE_<NAME>; `enabled` is MILLRACE."""
+        """`settings` are MILLRACE_<NAME>; `enabled` is MILLRACE, and `temporary` is TMPDIR of the ranks."""
         launcher = launch(LAUNCHERS[self.mpi], self.mpi, self.nodes.count * self.per_node)
         place = ["-ppn", self.per_node] if self.mpi == "mpich" else ["--map-by", f"ppr:{self.per_node}:node"]
         environment = {k: v for k, v in os.environ.items() if not k.startswith("MILLRACE")}
@@ -79,9 +79,10 @@ class Job:
         # silence, two more after 2 s each. The other side does not learn that, and the job waits for ever.
         environment["UCX_TCP_KEEPIDLE"] = "inf"
         environment |= {"MILLRACE_STATS": str(self.folder / "stats"), "MILLRACED_LOG": str(self.folder / "agents")}
+        given = ["env", f"TMPDIR={settings.pop('temporary')}"] if "temporary" in settings else []
         names = {key: "MILLRACE" if key == "enabled" else f"MILLRACE_{key.upper()}" for key in settings}
         environment |= {names[key]: str(value) for key, value in settings.items()}
-        run = [sys.executable, "-m", "millrace", "run", "--", *launcher, *place, self.program(name), *arguments]
+        run = [sys.executable, "-m", "millrace", "run", "--", *launcher, *place, *given, self.program(name), *arguments]
         command = words("exec", "--name", self.nodes.cluster.name, node, "--", *run)
         with (self.folder / "out").open("wb") as out, (self.folder / "err").open("wb") as err:
             self.process = subprocess.Popen(

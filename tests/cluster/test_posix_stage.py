@@ -31,7 +31,7 @@ class Reading:
         self.copies.mkdir()
         settings = {
             "posix_stage": path if patterns is None else patterns,
-            "stage_directory": self.copies,
+            "temporary": self.copies,
             "timeout": f"{TIMEOUT_S}s",
         } | settings
         self.job.start("inputs", self.job.folder, path, mode, **settings)
@@ -167,7 +167,7 @@ def test_a_node_without_room_makes_all_read_the_file_itself(nodes):
         assert nodes.cluster.run(node, "mkdir", "-p", "/tmp/copies").returncode == 0
     small = nodes.cluster.run(1, "mount", "-t", "tmpfs", "-o", "size=4m", "none", "/tmp/copies")
     assert small.returncode == 0, small.stderr
-    read = Reading(nodes, "ompi", path, stage_directory="/tmp/copies").end()
+    read = Reading(nodes, "ompi", path, temporary="/tmp/copies").end()
     assert read.sources == [["file"] * 7] * RANKS and read.seen == stock(nodes, "ompi", path).seen
     assert read.said.count(INSTEAD) == 1 and "rank 2 has too little room" in read.said
 

@@ -41,7 +41,7 @@ class Reading:
         self.job = nodes.job(mpi, per_node=per_node)
         self.copies = self.job.folder / "copies"
         self.copies.mkdir()
-        settings = {"stage": "whole", "stage_directory": self.copies, "timeout": f"{TIMEOUT_S}s"} | settings
+        settings = {"stage": "whole", "temporary": self.copies, "timeout": f"{TIMEOUT_S}s"} | settings
         self.job.start(self.program, self.job.folder, path, *arguments, **settings)
 
     def end(self, bound_s=60):
@@ -110,7 +110,7 @@ def test_a_node_without_room_makes_all_read_where_the_file_is(nodes):
         assert nodes.cluster.run(node, "mkdir", "-p", "/tmp/copies").returncode == 0
     small = nodes.cluster.run(1, "mount", "-t", "tmpfs", "-o", "size=4m", "none", "/tmp/copies")
     assert small.returncode == 0, small.stderr
-    read = Reading(nodes, "ompi", path, stage_directory="/tmp/copies").end()
+    read = Reading(nodes, "ompi", path, temporary="/tmp/copies").end()
     assert read.staged == ["none"] and read.seen == stock(nodes, "ompi", path).seen
     assert read.job.read("err").count(INSTEAD) == 1 and "rank 2 has too little room" in read.job.read("err")
     for node in range(3):

@@ -81,7 +81,7 @@ def test_names_in_sentences_exist(page):
         one = ahead.pop()
         every |= options_of(one).keys()
         ahead += getattr(one, "commands", {}).values()
-    constants = {"MILLRACED_LOG", "MILLRACE_WRITE", "MILLRACE_CREATE"} | settings.OTHER_VARIABLES | OTHER
+    constants = {"MILLRACE_WRITE", "MILLRACE_CREATE"} | settings.OTHER_VARIABLES.keys() | OTHER
     variables = {setting.variable for setting in settings.SETTINGS} | constants
     codes = pages.inline_code(page)
     if page.name != "statistics.md":  # its names are fields

@@ -8,7 +8,7 @@ bench/ior writes a file that is larger than the sort buffer, in three patterns: 
 piece), strided (the ranks' small pieces alternate) and random (so, in random order). Prints one row each:
 
   agent   VmHWM of millraced: the peak of everything resident, that is its own memory, the pages of its program
-          and libraries, and the ranks' rings, which are shared memory: --channel (1 MiB) for each rank
+          and libraries, and the ranks' rings, which are shared memory: 1 MiB for each rank
   rings   RssShmem of millraced, the largest seen: how much of that is the ranks' rings
   rank    VmRSS of the largest rank, the largest seen from the open of the file on (an MPI library's start
           takes more for a moment, which would hide the difference); stock: the same in a run without the preload

@@ -126,10 +126,10 @@ def test_the_launcher_in_the_container_with_the_ranks(site):
 
 
 def test_variables_reach_a_container_with_a_clean_environment(one):
-    show = ["sh", "-c", "echo $LD_PRELOAD $MILLRACE_STRATEGY $MILLRACE_AGENT"]
+    show = ["sh", "-c", "echo $LD_PRELOAD $MILLRACE_STRATEGY $MILLRACE_JOB"]
     done = one.millrace("--", "apptainer", "exec", "--cleanenv", one.image, *show)
     assert done.stdout.split()[0].split(":")[0] == str(LIBRARY), done
-    assert done.stdout.split()[1:] == ["sort", str(BUILD.resolve() / "bin/millraced")], done
+    assert done.stdout.split()[1] == "sort" and len(done.stdout.split()) == 3, done
 
 
 def test_the_prefix_is_read_only_and_binds_of_the_user_stay(one, local):

@@ -13,9 +13,9 @@ PIECE, STOP, PIECES = 1024, 2000, 4000
 SEEN_S = 10.0  # in which ranks have seen that the agent is gone, and have ended; a wait looks ten times a second
 
 
-def begin(job, tmp_path, **settings):
+def begin(job, tmp_path, pieces=PIECES, **settings):
     path = tmp_path / "data"
-    job.victim(path, f"piece={PIECE}", f"pieces={PIECES}", f"stop={STOP}", "sync=1", **settings)
+    job.victim(path, f"piece={PIECE}", f"pieces={pieces}", f"stop={STOP}", "sync=1", **settings)
     return path, job.at_stop(), job.agent()
 
 
@@ -33,8 +33,8 @@ def test_every_rank_learns_that_the_agent_was_killed(job, tmp_path, strategy):
 
 @pytest.mark.parametrize("call", ["write", "sync"])
 def test_a_rank_that_waits_for_the_agent_sees_its_death(job, tmp_path, call):
-    # A small channel makes a write wait, a large one the sync behind it.
-    path, _, agent = begin(job, tmp_path, channel="64KiB" if call == "write" else "16MiB")
+    # A write waits if the rest is more than a ring holds; otherwise the sync behind it waits.
+    path, _, agent = begin(job, tmp_path, PIECES if call == "write" else STOP + 500)
     os.kill(agent, signal.SIGSTOP)
     job.go()
     with pytest.raises(AssertionError, match="no end"):

@@ -192,11 +192,11 @@ def expect_told_and_recovered(job, path):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_with_strategy_journal_the_agents_death_loses_no_write_that_returned(job, tmp_path, seed):
     dice = random.Random(seed)
-    stop, channel, wait_s = dice.randrange(PIECES), dice.choice(["64KiB", "1MiB"]), dice.choice([0, 0, 0.01, 0.1])
-    print(f"seed {seed}: stop {stop}, channel {channel}, {wait_s} s")
+    stop, wait_s = dice.randrange(PIECES), dice.choice([0, 0, 0.01, 0.1])
+    print(f"seed {seed}: stop {stop}, {wait_s} s")
     path = tmp_path / "data"
     words = [f"piece={PIECE}", f"pieces={PIECES}", f"stop={stop}", "sync=1"]
-    job.victim(path, *words, strategy="journal", sort_buffer="1MiB", channel=channel)
+    job.victim(path, *words, strategy="journal", sort_buffer="1MiB")
     job.at_stop()
     agent = job.agent()
     if wait_s:

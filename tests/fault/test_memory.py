@@ -18,14 +18,5 @@ def test_agent_and_ranks_stay_within_their_memory(tmp_path, name):
     assert sample.file == SIZE
     assert 0 < sample.agent <= (16 + AGENT_EXTRA_MIB) * MIB
     assert sample.rank - stock.rank <= RANK_MIB * MIB
-
-
-def test_the_channel_is_settable_and_bounds_what_a_rank_shares(tmp_path):
-    if not LAUNCHERS["mpich"]:
-        pytest.skip("no mpich here")
-    rings = {}
-    for channel in (64 * 1024, 4 * MIB):
-        folder = tmp_path / str(channel)
-        rings[channel] = measure(folder, "mpich", 2, "strided", SIZE, True, channel=channel).rings
-    # A ring is mapped twice, back to back; beside the rings there is the page of the agent.
-    assert rings[64 * 1024] < 2 * MIB < rings[4 * MIB] <= 2 * 2 * 4 * MIB + 2 * MIB
+    # Each rank has a ring of 1 MiB, mapped twice, back to back; there is also the page of the agent.
+    assert sample.rings <= (4 * 2 * 1 + 2) * MIB

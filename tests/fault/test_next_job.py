@@ -41,7 +41,7 @@ def killed_job(new_job, mpi, path, stopped, kill=True, **settings):
     job = new_job(mpi)
     job.linger_ms = 30_000 if not stopped else job.linger_ms
     words = [path, f"piece={PIECE}", f"pieces={PIECES}", "stop=1", "add=1"]
-    job.victim(*words, channel="16MiB", strategy="sort", **settings)
+    job.victim(*words, strategy="sort", **settings)
     job.at_stop()
     agent = job.agent()
     if stopped:
@@ -324,7 +324,7 @@ def test_two_jobs_write_one_file_with_journals(new_job, tmp_path, mpi, settings)
     first = new_job(mpi)
     words = [f"piece={PIECE}", f"pieces={1000 * PIECES}", f"stop={PIECES}", "add=1"]
     first.victim(
-        path, *words, f"progress={tmp_path / 'progress'}", "pause=1000", channel="16MiB",
+        path, *words, f"progress={tmp_path / 'progress'}", "pause=1000",
         **{"strategy": "sort", **settings},
     )  # fmt: skip
     first.at_stop()

@@ -33,7 +33,7 @@ using testing::write_range;
 
 TEST(ClientFault, AKilledAgentIsSeenWithinTwoSeconds) {
   if (Job::real_agent()) GTEST_SKIP() << "needs an agent that is stuck";
-  Job job("agent-killed", {"MILLRACED_FAKE=stuck", "MILLRACE_CHANNEL=64KiB"});
+  Job job("agent-killed", {"MILLRACED_FAKE=stuck"});
   const std::string path = job.path("data");
   create(path);
   const Step writing;

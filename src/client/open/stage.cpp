@@ -69,8 +69,7 @@ FileStamp stamp_of(int fd) {
   return ::fstat(fd, &about) == 0 ? stamp(about) : FileStamp{};
 }
 
-std::string stage_directory(const Settings& settings) {
-  if (!settings.stage_directory.empty()) return settings.stage_directory;
+std::string stage_directory() {
   const char* temporary = std::getenv("TMPDIR");
   return temporary != nullptr && *temporary != 0 ? temporary : "/tmp";
 }

@@ -34,7 +34,7 @@ FileStamp stamp_of(const std::string& path);
 FileStamp stamp_of(int fd);
 
 // The node's directory for copies.
-std::string stage_directory(const Settings& settings);
+std::string stage_directory();
 // True if a copy of `bytes` fits into the directory. `careful`: the copy may take at most a quarter of the
 // free room, and of free memory if the directory is in memory.
 bool has_room(const std::string& directory, std::uint64_t bytes, bool careful);

@@ -66,7 +66,7 @@ TEST(Start, AProgramThatIsNoAgentIsStartedThreeTimesAndItsStatusIsTold) {
   const std::string told = told_by_a_rank_of(job, program);
   EXPECT_EQ(starts_of(job), 3);
   EXPECT_NE(told.find(program + " ended with status 7, 3 times"), std::string::npos) << told;
-  EXPECT_NE(told.find("set MILLRACE_AGENT to the path of millraced"), std::string::npos) << told;
+  EXPECT_NE(told.find("install Millrace again"), std::string::npos) << told;
 }
 
 TEST(Start, AProgramThatEndsWellAndDoesNotListenIsNoAgentEither) {

@@ -127,7 +127,7 @@ class Starter {
     first_taken_ns_ = 0;
     if (starts_++ == most_starts) {
       why = program_ + last_ + ", " + std::to_string(most_starts) + " times, and no agent listens" +
-            (known_ ? "" : ": set MILLRACE_AGENT to the path of millraced");
+            (known_ ? "" : ": install Millrace again");
       return Code::refused;
     }
     const Result<pid_t> child = spawn_patiently(listener->get());
@@ -310,7 +310,7 @@ Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool 
     if (socket) {
       Result<std::unique_ptr<Session>> session =
           greet(*std::move(socket), settings,
-                {hash, settings.channel_bytes, serialized, settings.timeout_ms, false}, why);
+                {hash, transport::rank_ring_bytes, serialized, settings.timeout_ms, false}, why);
       if (session || session.status().code() != Code::lost_agent) return session;
     } else if (socket.status().error() == EAGAIN) {
       why =

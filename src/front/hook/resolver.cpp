@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/environment.hpp"
 #include "front/hook/attach.hpp"
 #include "front/hook/narrow.hpp"
 
@@ -158,10 +159,9 @@ void attach(const char* library) {
 void resolve_all() {
   void* mpi = find_mpi();
   find_real(mpi);
-  const char* enabled = getenv("MILLRACE");
   if (mpi == nullptr) {
     say("passing through: no MPI library is loaded in this process", "");
-  } else if (enabled == nullptr || strcmp(enabled, "0") != 0) {
+  } else if (!millrace::turned_off()) {
     const char* library = library_for(mpi);
     if (library != nullptr) attach(library);
   }

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/setting_table.hpp"
 #include "front/posix/hook.hpp"
 #include "front/posix/real.hpp"
 
@@ -75,7 +76,7 @@ bool size_limited() {
 
 // One write() for the whole line. Ranks on one node share the file, or the folder has a file for each node.
 void append_report(char* line, std::size_t bytes) {
-  const char* path = std::getenv("MILLRACE_STATS");
+  const char* path = std::getenv(setting_variable::stats);
   if (path == nullptr) return;
   constexpr int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC;
   int fd = real::open(path, flags, 0644);

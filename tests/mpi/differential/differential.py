@@ -65,9 +65,8 @@ def settings_of(options, first):
         "MILLRACE_STRATEGY": dice.choice(["auto", "immediate", "sort", "sort", "journal"]),
         "MILLRACE_MERGE": dice.choice(["0", "1"]),
         "MILLRACE_SORT_BUFFER": dice.choice(["1MiB", "1MiB", "4MiB", "64MiB"]),
-        "MILLRACE_CHANNEL": dice.choice(["64KiB", "64KiB", "1MiB"]),
         # Mostly everything through the pipeline, whatever its size.
-        "MILLRACE_DIRECT_ABOVE": dice.choice(["1GiB", "1GiB", "8KiB", "0"]),
+        "MILLRACE_DIRECT_ABOVE": dice.choice(["1GiB", "1GiB", "8KiB", "auto"]),
         **dict(pair.split("=", 1) for pair in options.also),
     }
 

@@ -26,11 +26,11 @@ const char* words_for(Problem problem) {
     case Problem::not_seen:
       return "does not see the file, or sees another file of that name";
     case Problem::no_room:
-      return "has too little room for a copy; set MILLRACE_STAGE_DIRECTORY to a folder with more room";
+      return "has too little room for a copy; set TMPDIR to a folder with more room";
     case Problem::no_directory:
-      return "has a stage directory with too long a name; set MILLRACE_STAGE_DIRECTORY to a shorter one";
+      return "has a TMPDIR with too long a name; set TMPDIR to a shorter one";
     case Problem::no_copy:
-      return "cannot make a copy in its stage directory; set MILLRACE_STAGE_DIRECTORY to another folder";
+      return "cannot make a copy in TMPDIR, or in /tmp without it; set TMPDIR to another folder";
     case Problem::no_agent:
       return "has no agent that other nodes can reach; check MILLRACE_INTERFACES";
     case Problem::no_key:
@@ -128,7 +128,7 @@ Problem Staging::prepare() {
   const std::uint64_t size = plan_.first ? plan_.size : offer_.original.size;  // 0: of a stand-in
   offer_.settings = plan_.settings.file;
   offer_.topology = plan_.settings.topology;
-  const std::string folder = client::stage_directory(plan_.settings);
+  const std::string folder = client::stage_directory();
   const int length = std::snprintf(offer_.copy, sizeof offer_.copy, "%s/millrace-stage-%016llx-%zu",
                                    folder.c_str(), static_cast<unsigned long long>(plan_.group), node_);
   if (length < 0 || static_cast<std::size_t>(length) >= sizeof offer_.copy) return Problem::no_directory;

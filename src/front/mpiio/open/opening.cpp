@@ -57,7 +57,7 @@ Settings settings_of(MPI_Info info, const char* filename) {
     if (!std::string_view(key).starts_with(prefix)) continue;
     if (PMPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found) != MPI_SUCCESS || found == 0) continue;
     std::string message;
-    if (!set(settings, key + prefix.size(), value, message).ok())
+    if (!set_hint(settings, key + prefix.size(), value, message).ok())
       client::log(std::string(filename) + ": hint " + key + " is ignored: " + message);
   }
   return settings;
