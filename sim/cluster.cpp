@@ -93,20 +93,20 @@ void Cluster::befall(const Fault& fault) {
   switch (fault.kind) {
     case FaultKind::slow_disk:
       lasts(fault);
-      disk_.slow(fault.amount);
-      timeline_.after(fault.for_ns, [this] { disk_.slow(1); });
+      disk_.faults().slow(fault.amount);
+      timeline_.after(fault.for_ns, [this] { disk_.faults().slow(1); });
       return;
     case FaultKind::full_disk:
-      return disk_.set_capacity(fault.amount);
+      return disk_.faults().set_capacity(fault.amount);
     case FaultKind::write_error:
-      return disk_.fail(io::Op::write, fault.amount, errno_of(fault));
+      return disk_.faults().fail(io::Op::write, fault.amount, errno_of(fault));
     case FaultKind::sync_error:
-      return disk_.fail(io::Op::datasync, fault.amount, errno_of(fault));
+      return disk_.faults().fail(io::Op::datasync, fault.amount, errno_of(fault));
     case FaultKind::close_error:
-      return disk_.fail(io::Op::close, fault.amount, EIO);
+      return disk_.faults().fail(io::Op::close, fault.amount, EIO);
     case FaultKind::stall:
       lasts(fault);
-      return disk_.stall(fault.for_ns);
+      return disk_.faults().stall(fault.for_ns);
     case FaultKind::cut:
       lasts(fault);
       net_.cut(fault.node, fault.other);
@@ -134,7 +134,7 @@ void Cluster::befall(const Fault& fault) {
     case FaultKind::kill_ranks:
       return kill_ranks(fault.node);
     case FaultKind::read_error:
-      return disk_.fail(io::Op::read, fault.amount, EIO);
+      return disk_.faults().fail(io::Op::read, fault.amount, EIO);
     case FaultKind::cut_short:
       oracle_.cut(fault.amount);
       return disk_.truncate(0, fault.amount);

@@ -83,7 +83,7 @@ void Node::start() {
                                      Rounds::Ways{[this] { return clock_.now_ns(); }, say, report},
                                      share_every_ns_);
   world_.net.on_change(number_, [this] { plan(now()); });
-  world_.disk.on_change(process_, [this] { plan(now()); });
+  world_.disk.of(process_).on_change([this] { plan(now()); });
 }
 
 Node::~Node() {
@@ -192,7 +192,7 @@ void Node::jump(std::uint64_t by_ns) {
 
 void Node::leave() {
   world_.net.on_change(number_, nullptr);
-  world_.disk.on_change(process_, nullptr);
+  world_.disk.of(process_).on_change(nullptr);
   stop();
 }
 
@@ -291,7 +291,7 @@ std::uint64_t Node::cost_ns() {
   }
   const std::uint64_t carried = links_->records();
   records += carried - std::exchange(seen_records_, carried);
-  const std::uint64_t net = world_.net.bytes_handled(number_), disk = world_.disk.bytes_asked(process_);
+  const std::uint64_t net = world_.net.bytes_handled(number_), disk = world_.disk.of(process_).bytes_asked();
   const std::uint64_t more_ps = records * costs_.record_ps +
                                 (net - std::exchange(seen_net_bytes_, net)) * costs_.net_byte_ps +
                                 (disk - std::exchange(seen_disk_bytes_, disk)) * costs_.disk_byte_ps;

@@ -111,7 +111,7 @@ class Node {
   const std::string& journals() const { return journals_; }
   // The most bytes that any agent of this node had in flight to the disk.
   std::uint64_t most_in_flight() const {
-    return std::max(most_in_flight_, world_.disk.most_in_flight(process_));
+    return std::max(most_in_flight_, world_.disk.of(process_).most_in_flight());
   }
 
  private:

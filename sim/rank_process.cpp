@@ -28,12 +28,12 @@ RankProcess::RankProcess(World world, Node& agent, std::uint32_t node, Settings 
       seat_(agent, world.timeline),
       on_disk_(world_.disk.start(node, false)),
       disk_end_(world_.disk.of(on_disk_)) {
-  world_.disk.on_change(on_disk_, [this] {
+  world_.disk.of(on_disk_).on_change([this] {
     if (!seat_.gone()) seat_.rouse_after(0);
   });
 }
 
-RankProcess::~RankProcess() { world_.disk.on_change(on_disk_, nullptr); }
+RankProcess::~RankProcess() { world_.disk.of(on_disk_).on_change(nullptr); }
 
 // Leaves the sessions as a child of fork() does: every wait ends, and no ring is saved.
 void RankProcess::vanish() {
@@ -136,7 +136,7 @@ Result<io::Handle> RankProcess::open(const Fd& file) {
 }
 
 Status RankProcess::close(io::Handle file) {
-  const Status told = Status::from_errno(world_.disk.close(on_disk_, file));
+  const Status told = Status::from_errno(world_.disk.of(on_disk_).close(file));
   disk_end_.release(file);
   if (const auto other = for_sync_.extract(file)) disk_end_.release(other.mapped());
   return told;
@@ -156,7 +156,7 @@ Result<std::size_t> RankProcess::read(io::Handle file, std::uint64_t offset, std
 }
 
 void RankProcess::lock(io::Handle file, Extent extent) {
-  while (!seat_.gone() && !world_.disk.lock(on_disk_, file, extent))
+  while (!seat_.gone() && !world_.disk.of(on_disk_).lock(file, extent))
     seat_.sleep_until(world_.timeline.now_ns() + lock_look_ns);
 }
 

@@ -55,7 +55,7 @@ class RankProcess final : public client::Process {
   Status sync(io::Handle file);
   // Locks a part of the file, and waits for the lock. A process holds one lock at a time.
   void lock(io::Handle file, Extent extent);
-  void unlock() { world_.disk.unlock(on_disk_); }
+  void unlock() { world_.disk.of(on_disk_).unlock(); }
 
   // --- client::Process ---
 

@@ -56,7 +56,7 @@ void Cluster::calm(std::uint64_t after_ns) {
   bool passed = false;
   timeline_.at(std::max(timeline_.now_ns(), calm_ns_) + after_ns, [&passed] { passed = true; });
   while (!passed) (void)timeline_.step();
-  disk_.repair();
+  disk_.faults().repair();
   net_.repair();
 }
 

@@ -91,8 +91,7 @@ bool Sink::Impl::in_flight(Extent extent) const {
 // True if a segment that is not adjacent to the open write goes into the same request.
 bool Sink::Impl::gathers(Extent next) const {
   const Extent there = open.run.extent();
-  return !direct.always() && next.begin > there.end &&
-         next.size() < options.gather_below_bytes &&
+  return !direct.always() && next.begin > there.end && next.size() < options.gather_below_bytes &&
          there.begin / options.write_max_bytes == next.begin / options.write_max_bytes &&
          open.run.data.size() + 2 <= max_pieces;
 }

@@ -75,7 +75,8 @@ class IncomingBatches {
   std::span<std::byte> space();
   void received(std::size_t bytes) { end_ += bytes; }
 
-  // Returns the next frame and keeps it until consume(). False if there is none, or if the bytes are malformed.
+  // Returns the next frame and keeps it until consume(). False if there is none, or if the bytes are
+  // malformed.
   [[nodiscard]] bool next(FrameHeader& frame, const std::byte*& payload);
   void consume();
   // What is wrong with the received bytes, or null. Then this object is of no more use.

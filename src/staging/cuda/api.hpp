@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// The functions of the CUDA driver that Millrace calls, with their names in libcuda.so.1, and their documented
-// values. So the build needs no CUDA headers.
+// The functions of the CUDA driver that Millrace calls, with their names in libcuda.so.1, and their
+// documented values. So the build needs no CUDA headers.
 namespace millrace::staging::cuda {
 
 using Error = int;    // CUresult
