@@ -46,7 +46,7 @@ Status Cluster::open(Rank& rank) {
   const Agreement& opening = agreements_[rank.opened++];
   // The open of a file of one node fails if some node has no agent.
   if (scenario_.stands_in && !opening.routed) return Code::lost_agent;
-  const Result<io::Handle> handle = rank.process->open(file_of(rank));
+  const Result<io::Handle> handle = rank.process->library().open(file_of(rank));
   if (!handle) return handle.status();
   rank.handle = *handle;
   const bool onlooker = scenario_.onlooker == rank.number;

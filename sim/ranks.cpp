@@ -124,22 +124,26 @@ Status Cluster::sieve(Rank& rank) {
   class SievedByRank final : public client::SievedFile {
    public:
     SievedByRank(Rank& rank, io::Timeline& timeline)
-        : process_(*rank.process), handle_(*rank.handle), timeline_(timeline) {}
-    void lock(Extent extent) override { process_.lock(handle_, extent); }
-    void unlock() override { process_.unlock(); }
+        : seat_(rank.process->seat()),
+          files_(rank.process->library()),
+          handle_(*rank.handle),
+          timeline_(timeline) {}
+    void lock(Extent extent) override { files_.lock(handle_, extent); }
+    void unlock() override { files_.unlock(); }
     Status read(std::uint64_t offset, std::span<std::byte> into) override {
-      const Result<std::size_t> got = process_.read(handle_, offset, into);
+      const Result<std::size_t> got = files_.read(handle_, offset, into);
       if (got) std::ranges::fill(into.subspan(*got), std::byte{0});
-      process_.seat().sleep_until(timeline_.now_ns() +
-                                  timeline_.below(think_ns));  // other processes have the processors
+      seat_.sleep_until(timeline_.now_ns() +
+                        timeline_.below(think_ns));  // other processes have the processors
       return got.status();
     }
     Status write(std::uint64_t offset, std::span<const std::byte> from) override {
-      return process_.write(handle_, offset, from);
+      return files_.write(handle_, offset, from);
     }
 
    private:
-    RankProcess& process_;
+    Seat& seat_;
+    LibraryFiles& files_;
     const io::Handle handle_;
     io::Timeline& timeline_;
   };
@@ -153,8 +157,8 @@ Status Cluster::write_past(Rank& rank, Status status) {
   for (const client::Piece& piece : rank.pieces) {
     if (!status.ok()) break;
     note(rank, "writes past the pipeline: rank offset bytes", piece.offset, piece.size);
-    status = rank.process->write(*rank.handle, piece.offset,
-                                 std::span(static_cast<const std::byte*>(piece.data), piece.size));
+    status = rank.process->library().write(*rank.handle, piece.offset,
+                                           std::span(static_cast<const std::byte*>(piece.data), piece.size));
   }
   return status;
 }
@@ -174,7 +178,7 @@ void Cluster::read(Rank& rank, Extent extent) {
 void Cluster::sync(Rank& rank) {
   note(rank, "syncs: rank");
   Status status = rank.file != nullptr ? rank.file->sync() : Status();
-  const Status library = rank.process->sync(*rank.handle);
+  const Status library = rank.process->library().sync(*rank.handle);
   if (status.ok()) status = library;
   if (told(rank, status)) acknowledge(rank, true, true);
   if (scenario_.until_written) rank.refreshed = true;
@@ -210,7 +214,7 @@ void Cluster::close(Rank& rank) {
   if (rank.gone) return;
   rank.file = nullptr;
   rank.second = nullptr;
-  const Status library = rank.process->close(*rank.handle);
+  const Status library = rank.process->library().close(*rank.handle);
   rank.handle.reset();
   check_window(rank);
   if (!told(rank, status.ok() ? library : status) || !rank.error.ok()) return;

@@ -80,7 +80,7 @@ void Cluster::open_reader(Rank& rank) {
   note(rank, "opens for reading: rank");
   plan_read_faults();
   show_size();
-  const Result<io::Handle> handle = rank.process->open(file_);
+  const Result<io::Handle> handle = rank.process->library().open(file_);
   if (handle) rank.reader_handle = *handle;
   rank.refreshed = true;
   rank.blind = rank.process->agent_has_gone();
@@ -186,7 +186,7 @@ Status Cluster::read_from_file(Rank& rank, const client::FileView& view, Extent 
   note(rank, "reads the file itself: rank offset bytes", hull.begin, hull.size());
   std::vector<std::byte> all(hull.size());
   const io::Handle handle = scenario_.until_written ? *rank.handle : *rank.reader_handle;
-  const Result<std::size_t> read = rank.process->read(handle, hull.begin, all);
+  const Result<std::size_t> read = rank.process->library().read(handle, hull.begin, all);
   if (!read) return read.status();
   client::Cursor at(view.filetype(), static_cast<std::int64_t>(view.displacement()), positions.begin);
   while (!memory.empty()) {
@@ -245,7 +245,7 @@ void Cluster::close_reader(Rank& rank) {
   if (rank.gone) return;
   if (!status.ok()) problem(who(rank) + " cannot close what it only reads: " + status.describe());
   rank.reader = nullptr;
-  (void)rank.process->close(*rank.reader_handle);
+  (void)rank.process->library().close(*rank.reader_handle);
   rank.reader_handle.reset();
   check_window(rank);
 }

@@ -30,7 +30,7 @@ bool Cluster::open_again(const Opening& opening) {
   for (Rank& rank : ranks_) {
     rank.file = nullptr;
     rank.second = nullptr;
-    if (rank.handle) (void)rank.process->close(*rank.handle);
+    if (rank.handle) (void)rank.process->library().close(*rank.handle);
     rank.handle.reset();
     if (!stays(rank, opening) || !rank.process->has_lost_none()) rank.process = nullptr;
   }
