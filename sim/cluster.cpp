@@ -38,7 +38,7 @@ Cluster::Cluster(const Scenario& scenario, bool keep_trace)
   for (std::uint32_t n = 0; n < scenario.nodes; ++n) {
     const std::string journals = folder_.path() + "/" + std::to_string(n);
     std::filesystem::create_directory(journals);
-    nodes_.push_back(std::make_unique<Node>(world(), n, scenario, journals));
+    nodes_.push_back(std::make_unique<Node>(world(), n, scenario_, journals));
   }
   for (std::uint32_t number = 0; number < ranks_.size(); ++number) {
     Rank& rank = ranks_[number];

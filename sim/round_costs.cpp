@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "round_costs.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "io/virtual/timeline.hpp"
+
+namespace millrace::sim {
+
+namespace {
+constexpr std::uint64_t bare_round_ns = 2'000;  // the time of a round, beside its bytes
+}  // namespace
+
+void RoundCosts::restart(std::uint64_t net_bytes) {
+  net_bytes_ = net_bytes;
+  disk_bytes_ = link_records_ = 0;
+}
+
+void RoundCosts::join(agent::SenderId rank) {
+  taken_.resize(std::max<std::size_t>(taken_.size(), rank + 1));
+  taken_[rank] = {};
+}
+
+std::uint64_t RoundCosts::round_ns(agent::Rounds& rounds, const agent::Links& links, std::uint64_t net_bytes,
+                                   std::uint64_t disk_bytes) {
+  std::uint64_t bytes = 0, records = 0;
+  for (agent::SenderId rank = 0; rank < taken_.size(); ++rank) {
+    const agent::Connection* const connection = rounds.find(rank);
+    if (connection == nullptr) continue;
+    const Taken now_taken{connection->ring().position(), connection->records()};
+    bytes += now_taken.bytes - taken_[rank].bytes;
+    records += now_taken.records - taken_[rank].records;
+    taken_[rank] = now_taken;
+  }
+  const std::uint64_t carried = links.records();
+  records += carried - std::exchange(link_records_, carried);
+  const std::uint64_t more_ps = records * costs_.record_ps +
+                                (net_bytes - std::exchange(net_bytes_, net_bytes)) * costs_.net_byte_ps +
+                                (disk_bytes - std::exchange(disk_bytes_, disk_bytes)) * costs_.disk_byte_ps;
+  return bare_round_ns + io::duration_ns(bytes, cpu_bytes_per_second_) + more_ps / 1000;
+}
+
+}  // namespace millrace::sim
