@@ -63,8 +63,8 @@ std::string Cluster::who(const Rank& rank) const {
 }
 
 Settings Cluster::settings_of(std::uint32_t node) const {
-  Settings settings = scenario_.process;
-  settings.timeout_ms = scenario_.patience_ns / ms;
+  Settings settings = scenario_.ranks.settings;
+  settings.timeout_ms = scenario_.ranks.patience_ns / ms;
   settings.journal_directory = nodes_[node]->journals();
   return settings;
 }
@@ -81,9 +81,10 @@ bool Cluster::connect_all() {
 
 Status Cluster::connect(Rank& rank) {
   rank.process = std::make_unique<RankProcess>(world(), *nodes_[rank.node], rank.node, settings_of(rank.node),
-                                               scenario_.slice_ms);
-  if (rank.number < scenario_.unable.size() && scenario_.unable[rank.number]) rank.process->set_unable();
-  return scenario_.start ? Status() : rank.process->join();
+                                               scenario_.ranks.slice_ms);
+  if (rank.number < scenario_.conduct.unable.size() && scenario_.conduct.unable[rank.number])
+    rank.process->set_unable();
+  return scenario_.agents.start ? Status() : rank.process->join();
 }
 
 // --- Faults ---
@@ -165,7 +166,8 @@ void Cluster::acknowledge_killed() {
 void Cluster::crash(std::uint32_t node, bool host, bool ranks) {
   crashed_ = true;
   for (const Rank& rank : ranks_) {
-    if (scenario_.start && rank.node == node && rank.process->has_joined()) oracle_.forget_order(rank.number);
+    if (scenario_.agents.start && rank.node == node && rank.process->has_joined())
+      oracle_.forget_order(rank.number);
   }
   if (host || nodes_[node]->listens()) nodes_[node]->crash(host);
   if (ranks) kill_ranks(node);

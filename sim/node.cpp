@@ -38,10 +38,10 @@ Node::Node(World world, std::uint32_t number, const Scenario& scenario, std::str
       clock_(world.timeline),
       journals_(std::move(journals)),
       scenario_(scenario),
-      costs_(scenario.costs, scenario.cpu_bytes_per_second),
+      costs_(scenario.costs, scenario.agents.cpu_bytes_per_second),
       watches_(world.net, number),
       lines_(scenario.ranks_per_node) {
-  if (!scenario.start) start();
+  if (!scenario.agents.start) start();
 }
 
 void Node::start() {
@@ -69,10 +69,11 @@ void Node::start() {
 
 Node::Agent::Agent(Node& node, agent::Loop::Watch watch, const Rounds::Ways& ways)
     : links(node.world_.net.of(node.number_), node.clock_, std::move(watch), ways.log, first_tag,
-            node.scenario_.times),
+            node.scenario_.agents.times),
       core(node.world_.disk.of(node.process_), node.journals_),
-      rounds(core, links, node.page(), node.clock_, ways, node.scenario_.share_every_ns) {
-  core.set_bounds({.write_within_ns = node.scenario_.write_within_ns, .agent = node.page().shown.number});
+      rounds(core, links, node.page(), node.clock_, ways, node.scenario_.agents.share_every_ns) {
+  core.set_bounds(
+      {.write_within_ns = node.scenario_.agents.write_within_ns, .agent = node.page().shown.number});
   core.follow(false, false);
 }
 
@@ -84,10 +85,10 @@ Node::~Node() {
 
 // Does the work of both sides of the greeting: client/start/start and Server.
 Result<client::SessionParts> Node::connect(SenderId& rank) {
-  Result<transport::Producer> producer = transport::Producer::create(scenario_.ring_bytes);
+  Result<transport::Producer> producer = transport::Producer::create(scenario_.ranks.ring_bytes);
   if (!producer) return producer.status();
   Result<transport::Consumer> ring =
-      transport::Consumer::attach(Fd(::dup(producer->memory())), scenario_.ring_bytes);
+      transport::Consumer::attach(Fd(::dup(producer->memory())), scenario_.ranks.ring_bytes);
   if (!ring) return ring.status();
   Result<transport::Mapping> page = transport::map(page_memory_.get(), sizeof(transport::AgentPage));
   if (!page) return page.status();
@@ -98,14 +99,14 @@ Result<client::SessionParts> Node::connect(SenderId& rank) {
   transport::Hello hello{};
   hello.version = transport::protocol_version;
   hello.pid = rank;
-  hello.ring_bytes = scenario_.ring_bytes;
+  hello.ring_bytes = scenario_.ranks.ring_bytes;
   connection.greet(*std::move(ring), hello);
   return client::SessionParts{*std::move(producer), *std::move(page), nullptr, 60'000, true, journals_};
 }
 
 // The agent starts even if the rank that started it ends before.
 void Node::come() {
-  coming_ = world_.timeline.after(scenario_.start->takes_ns, [this] {
+  coming_ = world_.timeline.after(scenario_.agents.start->takes_ns, [this] {
     coming_.reset();
     world_.trace.note(now(), number_, "an agent is there");
     restart();

@@ -94,7 +94,7 @@ bool Cluster::replace_agents(bool all) {
   for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
     Node& node = *nodes_[n];
     if (all && node.listens()) node.leave();
-    if (node.listens() || scenario_.start) continue;
+    if (node.listens() || scenario_.agents.start) continue;
     trace_.note(timeline_.now_ns(), n, "another agent");
     node.restart();
   }
