@@ -30,10 +30,12 @@ Link Link::accepting(LinkLookup lookup, const LinkLimits& limits) {
   return Link(LinkHandshake(std::move(lookup)), limits);
 }
 
+// Forgets all keys. A frame that the caller has still to consume() stays.
 void Link::fail(const LinkError& error) {
   error_ = error;
   handshake_.forget_key();
   outgoing_ = OutgoingBatches(limits_);
+  incoming_.verify_with(BatchSeal());
 }
 
 // --- Sending ---
