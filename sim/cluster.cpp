@@ -38,7 +38,7 @@ Cluster::Cluster(const Scenario& scenario, bool keep_trace)
   for (std::uint32_t n = 0; n < scenario.nodes; ++n) {
     const std::string journals = folder_.path() + "/" + std::to_string(n);
     std::filesystem::create_directory(journals);
-    nodes_.push_back(std::make_unique<Node>(world(), n, scenario, journals));
+    nodes_.push_back(std::make_unique<Node>(world(), n, scenario_, journals));
   }
   for (std::uint32_t number = 0; number < ranks_.size(); ++number) {
     Rank& rank = ranks_[number];
@@ -63,8 +63,8 @@ std::string Cluster::who(const Rank& rank) const {
 }
 
 Settings Cluster::settings_of(std::uint32_t node) const {
-  Settings settings = scenario_.process;
-  settings.timeout_ms = scenario_.patience_ns / ms;
+  Settings settings = scenario_.ranks.settings;
+  settings.timeout_ms = scenario_.ranks.patience_ns / ms;
   settings.journal_directory = nodes_[node]->journals();
   return settings;
 }
@@ -81,9 +81,10 @@ bool Cluster::connect_all() {
 
 Status Cluster::connect(Rank& rank) {
   rank.process = std::make_unique<RankProcess>(world(), *nodes_[rank.node], rank.node, settings_of(rank.node),
-                                               scenario_.slice_ms);
-  if (rank.number < scenario_.unable.size() && scenario_.unable[rank.number]) rank.process->set_unable();
-  return scenario_.start ? Status() : rank.process->join();
+                                               scenario_.ranks.slice_ms);
+  if (rank.number < scenario_.conduct.unable.size() && scenario_.conduct.unable[rank.number])
+    rank.process->set_unable();
+  return scenario_.agents.start ? Status() : rank.process->join();
 }
 
 // --- Faults ---
@@ -93,20 +94,20 @@ void Cluster::befall(const Fault& fault) {
   switch (fault.kind) {
     case FaultKind::slow_disk:
       lasts(fault);
-      disk_.slow(fault.amount);
-      timeline_.after(fault.for_ns, [this] { disk_.slow(1); });
+      disk_.faults().slow(fault.amount);
+      timeline_.after(fault.for_ns, [this] { disk_.faults().slow(1); });
       return;
     case FaultKind::full_disk:
-      return disk_.set_capacity(fault.amount);
+      return disk_.faults().set_capacity(fault.amount);
     case FaultKind::write_error:
-      return disk_.fail(io::Op::write, fault.amount, errno_of(fault));
+      return disk_.faults().fail(io::Op::write, fault.amount, errno_of(fault));
     case FaultKind::sync_error:
-      return disk_.fail(io::Op::datasync, fault.amount, errno_of(fault));
+      return disk_.faults().fail(io::Op::datasync, fault.amount, errno_of(fault));
     case FaultKind::close_error:
-      return disk_.fail(io::Op::close, fault.amount, EIO);
+      return disk_.faults().fail(io::Op::close, fault.amount, EIO);
     case FaultKind::stall:
       lasts(fault);
-      return disk_.stall(fault.for_ns);
+      return disk_.faults().stall(fault.for_ns);
     case FaultKind::cut:
       lasts(fault);
       net_.cut(fault.node, fault.other);
@@ -134,7 +135,7 @@ void Cluster::befall(const Fault& fault) {
     case FaultKind::kill_ranks:
       return kill_ranks(fault.node);
     case FaultKind::read_error:
-      return disk_.fail(io::Op::read, fault.amount, EIO);
+      return disk_.faults().fail(io::Op::read, fault.amount, EIO);
     case FaultKind::cut_short:
       oracle_.cut(fault.amount);
       return disk_.truncate(0, fault.amount);
@@ -165,7 +166,8 @@ void Cluster::acknowledge_killed() {
 void Cluster::crash(std::uint32_t node, bool host, bool ranks) {
   crashed_ = true;
   for (const Rank& rank : ranks_) {
-    if (scenario_.start && rank.node == node && rank.process->has_joined()) oracle_.forget_order(rank.number);
+    if (scenario_.agents.start && rank.node == node && rank.process->has_joined())
+      oracle_.forget_order(rank.number);
   }
   if (host || nodes_[node]->listens()) nodes_[node]->crash(host);
   if (ranks) kill_ranks(node);

@@ -30,35 +30,40 @@ struct Agreement {
   std::vector<transport::TcpAddress> addresses;
 };
 
-// A rank. Its program is straight code in a fiber of its own, over the shipped client. After an error the
-// rank writes no more, but it still meets the other ranks, and closes the file.
-struct Rank {
-  // A read through the agents.
+// A rank's handle that reads through the agents, or as a guest. In runs that read until they write, it is the
+// rank's file.
+struct Reader {
   struct Reading {
     const client::FileView* view;
     Extent positions;
     std::vector<std::byte> memory;  // with a guard on both sides
-    std::uint32_t fresh, ordered;   // the rank's, when it began
+    std::uint32_t fresh, ordered;   // the reader's, when it began
     std::unique_ptr<client::PendingRead> read = {};
   };
+  std::unique_ptr<client::File> file;
+  std::optional<io::Handle> handle;  // the MPI library's, while that handle is open
+  bool through = false;              // all agents know the file; otherwise it asks as a guest
+  bool blind = false;             // its agent had gone before: it cannot ask for the bytes of older handles
+  std::vector<Reading> readings;  // whose bytes are on their way
+  bool had_window = false;
+  bool refreshed = false;     // what it has read ahead is dropped
+  std::uint32_t fresh = 0;    // the oracle's moment since when it may have read ahead
+  std::uint32_t ordered = 0;  // when the ranks had last met before
+};
+
+// A rank. Its program is straight code in a fiber of its own, over the shipped client. After an error the
+// rank writes no more, but it still meets the other ranks, and closes the file.
+struct Rank {
   std::uint32_t number = 0;
   std::uint32_t node = 0;
   const std::vector<Step>* program = nullptr;
   std::size_t step = 0;
   std::unique_ptr<RankProcess> process;
-  std::unique_ptr<client::File> file;       // nullptr: the file is the MPI library's alone, or is not open
-  std::unique_ptr<client::File> second;     // a handle that only reads, in some runs
-  std::size_t opened = 0;                   // how often it has opened the file
-  std::unique_ptr<client::File> reader;     // a handle that reads through the agents
-  std::optional<io::Handle> reader_handle;  // the MPI library's, while that handle is open
-  bool through = false;  // ... because all agents know the file; otherwise it asks as a guest
-  bool blind = false;    // ... its agent had gone before: it cannot ask for the bytes of older handles
-  std::vector<Reading> readings;  // ... whose bytes are on their way
-  bool had_window = false;
-  bool written = false;       // this open has written the file, which is read through the agents until then
-  bool refreshed = false;     // what it has read ahead is dropped
-  std::uint32_t fresh = 0;    // the oracle's moment since when it may have read ahead
-  std::uint32_t ordered = 0;  // when the ranks had last met before
+  std::unique_ptr<client::File> file;    // nullptr: the file is the MPI library's alone, or is not open
+  std::unique_ptr<client::File> second;  // a handle that only reads, in some runs
+  std::size_t opened = 0;                // how often it has opened the file
+  Reader reader;
+  bool written = false;  // this open has written the file, which is read through the agents until then
   std::optional<io::Handle> handle;  // the MPI library's, of the same file, while it is open
   std::vector<std::byte> memory;     // the source of its writes
   std::vector<client::Piece> pieces;
@@ -150,11 +155,11 @@ class Cluster {
   void read_through(Rank& rank, const Step& step);
   Status read_from_file(Rank& rank, const client::FileView& view, Extent positions,
                         std::span<std::byte> memory);
-  bool start_reading(Rank& rank, Rank::Reading& reading, Status& got);
-  void end_reading(Rank& rank, Rank::Reading reading, Status got);
+  bool start_reading(Rank& rank, Reader::Reading& reading, Status& got);
+  void end_reading(Rank& rank, Reader::Reading reading, Status got);
   void end_reading(Rank& rank, std::size_t which);
   void end_readings(Rank& rank, const Step& step);
-  void check_pieces(const Rank& rank, const Rank::Reading& reading);
+  void check_pieces(const Rank& rank, const Reader::Reading& reading);
   void sync_reader(Rank& rank);
   void close_reader(Rank& rank);
   void leave_agents(Rank& rank);

@@ -45,7 +45,7 @@ TEST(Faults, EveryPromiseHoldsUnderEverySeed) {
     faulty += scenario.faults.empty() ? 0 : 1;
     again += scenario.later.size();
     jumps += has_jump(scenario) ? 1 : 0;
-    onlookers += scenario.onlooker ? 1 : 0;
+    onlookers += scenario.conduct.onlooker ? 1 : 0;
     staged += stagings(scenario);
     copied += outcome.copies > 0 ? 1 : 0;
     told += outcome.errors;
@@ -74,7 +74,7 @@ void read_through_agents(std::uint64_t first, std::uint64_t seeds, std::uint64_t
   for (std::uint64_t seed = first; seed < first + seeds && bad < 5; ++seed) {
     const Scenario scenario = make_scenario(seed);
     const Outcome outcome = run(scenario);
-    faulty += scenario.read_faults.empty() ? 0 : 1;
+    faulty += scenario.reads.faults.empty() ? 0 : 1;
     through += outcome.through;
     bad += outcome.problems.empty() ? 0 : 1;
     for (const std::string& problem : outcome.problems)

@@ -33,7 +33,7 @@ void add_writes_to_all_lanes(Dice& dice, Scenario& scenario) {
   const bool meanwhile = dice.one_in(2);
   scenario.file_bytes = std::max(scenario.file_bytes, lanes * stripe);
   for (std::uint64_t rank = 0; rank < scenario.programs.size(); ++rank) {
-    const bool looks_on = scenario.onlooker == rank;
+    const bool looks_on = scenario.conduct.onlooker == rank;
     const std::uint64_t begin = rank % lanes * stripe + rank * 4 * KiB;
     std::vector<Step> steps;
     if (!looks_on) steps.push_back({Step::Kind::write, 1, {begin, begin + dice.between(1, 4 * KiB)}});
@@ -57,20 +57,21 @@ bool ends_by_a_kill(const Scenario& scenario) {
 // file to the MPI library.
 void add_guests(Scenario& scenario) {
   Dice dice(scenario.seed ^ 0x5A5A5A5A);
-  scenario.second_handles = !scenario.stands_in && dice.one_in(4);
-  scenario.unable.resize(scenario.programs.size());
+  scenario.conduct.second_handles = !scenario.stands_in && dice.one_in(4);
+  scenario.conduct.unable.resize(scenario.programs.size());
   if (scenario.nodes > 1 || dice.one_in(4)) return;
-  for (auto&& one : scenario.unable) one = dice.one_in(2);
+  for (auto&& one : scenario.conduct.unable) one = dice.one_in(2);
 }
 
 // The first rank of a node asks where its agent listens.
 void add_onlooker(Scenario& scenario) {
   Dice dice(scenario.seed ^ 0x100CB);
-  if (scenario.nodes == 1 || scenario.ranks_per_node == 1 || scenario.stands_in || scenario.apart) return;
+  if (scenario.nodes == 1 || scenario.ranks_per_node == 1 || scenario.stands_in || scenario.conduct.apart)
+    return;
   if (!dice.one_in(6)) return;
   const std::uint64_t node = dice.below(scenario.nodes);
   const std::uint64_t rank = node * scenario.ranks_per_node + dice.between(1, scenario.ranks_per_node - 1);
-  scenario.onlooker = static_cast<std::uint32_t>(rank);
+  scenario.conduct.onlooker = static_cast<std::uint32_t>(rank);
   scenario.programs[rank] = looking_on(std::move(scenario.programs[rank]), scenario.file_bytes);
   for (Opening& opening : scenario.later)
     opening.programs[rank] = looking_on(std::move(opening.programs[rank]), scenario.file_bytes);
@@ -86,8 +87,8 @@ void add_overwriting(Scenario& scenario) {
     return;
   if (dice.one_in(2)) return;
   const bool joins = !Dice(scenario.seed ^ 0xD12EC7).one_in(2);
-  scenario.unable.front() = false;
-  scenario.unable.back() = !joins;
+  scenario.conduct.unable.front() = false;
+  scenario.conduct.unable.back() = !joins;
   const std::uint64_t begin = dice.below(scenario.file_bytes);
   const std::uint64_t size =
       dice.magnitude(1, std::min<std::uint64_t>(scenario.file_bytes - begin, 16 * KiB));

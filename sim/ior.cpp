@@ -34,13 +34,13 @@ const std::vector<Name>& table() {
       {"servers", [](Ior& i, auto v) { put(i.machine.plan.lanes, v); }},
       {"stripe", [](Ior& i, auto v) { put(i.machine.plan.stripe_bytes, v); }},
       {"sort_buffer", [](Ior& i, auto v) { put(i.machine.settings.sort_buffer_bytes, v); }},
-      {"ring", [](Ior& i, auto v) { put(i.machine.ring_bytes, v); }},
+      {"ring", [](Ior& i, auto v) { put(i.machine.ranks.ring_bytes, v); }},
       {"link_bytes_per_second", [](Ior& i, auto v) { put(i.machine.net.rate_bytes_per_second, v); }},
       {"link_latency_ns", [](Ior& i, auto v) { put(i.machine.net.latency_ns, v); }},
       {"disk_bytes_per_second", [](Ior& i, auto v) { put(i.machine.disk.rate_bytes_per_second, v); }},
       {"disk_sync_ns", [](Ior& i, auto v) { put(i.machine.disk.sync_ns, v); }},
       {"copy_bytes_per_second", [](Ior& i, auto v) { put(i.machine.disk.copy_bytes_per_second, v); }},
-      {"take_bytes_per_second", [](Ior& i, auto v) { put(i.machine.cpu_bytes_per_second, v); }},
+      {"take_bytes_per_second", [](Ior& i, auto v) { put(i.machine.agents.cpu_bytes_per_second, v); }},
       {"cores", [](Ior& i, auto v) { put(i.machine.costs.cores, v); }},
       {"record_ps", [](Ior& i, auto v) { put(i.machine.costs.record_ps, v); }},
       {"net_byte_ps", [](Ior& i, auto v) { put(i.machine.costs.net_byte_ps, v); }},
@@ -59,9 +59,9 @@ Ior::Ior() {
   machine.ranks_per_node = 4;
   const Settings shipped;
   machine.settings = shipped.file;
-  machine.ring_bytes = transport::rank_ring_bytes;
+  machine.ranks.ring_bytes = transport::rank_ring_bytes;
   machine.most_steps = 1'000'000'000;
-  machine.process.direct_above_bytes = UINT64_MAX;  // the run measures the pipeline
+  machine.ranks.settings.direct_above_bytes = UINT64_MAX;  // the run measures the pipeline
   machine.plan = {Topology::direct, 1, 4 * MiB};
   machine.net.segment_bytes = 64 * KiB;
   machine.disk.cache_bytes = GiB;

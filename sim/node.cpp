@@ -3,7 +3,6 @@
 #include "node.hpp"
 
 #include <fcntl.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,7 +22,6 @@ using agent::SenderId;
 namespace {
 
 constexpr std::uint64_t first_tag = std::uint64_t{1} << 32;
-constexpr std::uint64_t round_ns = 2'000;  // the time of a round, beside its bytes
 
 template <class Message>
 std::vector<std::byte> bytes_of(const Message& message) {
@@ -39,16 +37,11 @@ Node::Node(World world, std::uint32_t number, const Scenario& scenario, std::str
       process_(number),
       clock_(world.timeline),
       journals_(std::move(journals)),
-      times_(scenario.times),
-      share_every_ns_(scenario.share_every_ns),
-      write_within_ns_(scenario.write_within_ns),
-      ring_bytes_(scenario.ring_bytes),
-      cpu_bytes_per_second_(scenario.cpu_bytes_per_second),
-      costs_(scenario.costs),
-      lines_(scenario.ranks_per_node),
-      taken_(scenario.ranks_per_node),
-      start_(scenario.start) {
-  if (!start_) start();
+      scenario_(scenario),
+      costs_(scenario.costs, scenario.agents.cpu_bytes_per_second),
+      watches_(world.net, number),
+      lines_(scenario.ranks_per_node) {
+  if (!scenario.agents.start) start();
 }
 
 void Node::start() {
@@ -58,14 +51,7 @@ void Node::start() {
   if (mapping) page_ = *std::move(mapping);
   page().shown.number = ++agents_ << 32 | number_;
   const auto watch = [this](int descriptor, std::uint32_t events, std::uint64_t tag) {
-    if (events == 0) {
-      watched_.erase(tag);
-      tags_.erase(descriptor);
-    } else {
-      watched_.insert_or_assign(tag, Watched{descriptor, events});
-      tags_.insert_or_assign(descriptor, tag);
-      look_at_.push_back(descriptor);
-    }
+    watches_.watch(descriptor, events, tag);
   };
   const auto say = [this](const std::string& line) {
     world_.trace.say(now(), number_, line);
@@ -75,15 +61,20 @@ void Node::start() {
     const bool of_file = line.find(R"("kind":"agent_file")") != std::string::npos;
     if (of_file && line.find(R"("error":"")") == std::string::npos) say(line);
   };
-  links_ = std::make_unique<agent::Links>(world_.net.of(number_), clock_, watch, say, first_tag, times_);
-  core_ = std::make_unique<agent::Core>(world_.disk.of(process_), journals_);
-  core_->set_bounds({.write_within_ns = write_within_ns_, .agent = page().shown.number});
-  core_->follow(false, false);
-  rounds_ = std::make_unique<Rounds>(*core_, *links_, page(), clock_,
-                                     Rounds::Ways{[this] { return clock_.now_ns(); }, say, report},
-                                     share_every_ns_);
+  agent_ =
+      std::make_unique<Agent>(*this, watch, Rounds::Ways{[this] { return clock_.now_ns(); }, say, report});
   world_.net.on_change(number_, [this] { plan(now()); });
-  world_.disk.on_change(process_, [this] { plan(now()); });
+  world_.disk.of(process_).on_change([this] { plan(now()); });
+}
+
+Node::Agent::Agent(Node& node, agent::Loop::Watch watch, const Rounds::Ways& ways)
+    : links(node.world_.net.of(node.number_), node.clock_, std::move(watch), ways.log, first_tag,
+            node.scenario_.agents.times),
+      core(node.world_.disk.of(node.process_), node.journals_),
+      rounds(core, links, node.page(), node.clock_, ways, node.scenario_.agents.share_every_ns) {
+  core.set_bounds(
+      {.write_within_ns = node.scenario_.agents.write_within_ns, .agent = node.page().shown.number});
+  core.follow(false, false);
 }
 
 Node::~Node() {
@@ -94,28 +85,28 @@ Node::~Node() {
 
 // Does the work of both sides of the greeting: client/start/start and Server.
 Result<client::SessionParts> Node::connect(SenderId& rank) {
-  Result<transport::Producer> producer = transport::Producer::create(ring_bytes_);
+  Result<transport::Producer> producer = transport::Producer::create(scenario_.ranks.ring_bytes);
   if (!producer) return producer.status();
-  Result<transport::Consumer> ring = transport::Consumer::attach(Fd(::dup(producer->memory())), ring_bytes_);
+  Result<transport::Consumer> ring =
+      transport::Consumer::attach(Fd(::dup(producer->memory())), scenario_.ranks.ring_bytes);
   if (!ring) return ring.status();
   Result<transport::Mapping> page = transport::map(page_memory_.get(), sizeof(transport::AgentPage));
   if (!page) return page.status();
-  agent::Connection& connection = rounds_->join(Fd());
+  agent::Connection& connection = agent_->rounds.join(Fd());
   rank = connection.id();
   lines_.resize(std::max<std::size_t>(lines_.size(), rank + 1));
-  taken_.resize(lines_.size());
-  taken_[rank] = {};
+  costs_.join(rank);
   transport::Hello hello{};
   hello.version = transport::protocol_version;
   hello.pid = rank;
-  hello.ring_bytes = ring_bytes_;
+  hello.ring_bytes = scenario_.ranks.ring_bytes;
   connection.greet(*std::move(ring), hello);
   return client::SessionParts{*std::move(producer), *std::move(page), nullptr, 60'000, true, journals_};
 }
 
 // The agent starts even if the rank that started it ends before.
 void Node::come() {
-  coming_ = world_.timeline.after(start_->takes_ns, [this] {
+  coming_ = world_.timeline.after(scenario_.agents.start->takes_ns, [this] {
     coming_.reset();
     world_.trace.note(now(), number_, "an agent is there");
     restart();
@@ -127,11 +118,11 @@ void Node::taken(SenderId rank, Line* line) { lines_[rank] = line; }
 
 // Answers messages on the socket as Server does.
 std::vector<std::byte> Node::ask(SenderId rank, std::span<const std::byte> message, int descriptor) {
-  agent::Connection* const connection = alive() ? rounds_->find(rank) : nullptr;
+  agent::Connection* const connection = alive() ? agent_->rounds.find(rank) : nullptr;
   if (connection == nullptr) return {};
   plan(now());
   if (message.size() == sizeof(transport::Meet)) {
-    const Result<std::uint16_t> port = links_->listen();
+    const Result<std::uint16_t> port = agent_->links.listen();
     return bytes_of(transport::Met{port.status(), port ? *port : std::uint16_t{0}, 0});
   }
   if (message.size() == sizeof(transport::Window)) {
@@ -142,11 +133,11 @@ std::vector<std::byte> Node::ask(SenderId rank, std::span<const std::byte> messa
   transport::Register registration{};
   if (message.size() != sizeof registration) return {};
   std::memcpy(&registration, message.data(), sizeof registration);
-  return bytes_of(rounds_->enroll(*connection, registration, Fd(::dup(descriptor))));
+  return bytes_of(agent_->rounds.enroll(*connection, registration, Fd(::dup(descriptor))));
 }
 
 void Node::hang_up(SenderId rank) {
-  agent::Connection* const connection = alive() ? rounds_->find(rank) : nullptr;
+  agent::Connection* const connection = alive() ? agent_->rounds.find(rank) : nullptr;
   if (connection == nullptr) return;
   connection->set_gone();
   plan(now());
@@ -178,7 +169,7 @@ void Node::crash(bool host) {
 
 void Node::terminate() {
   if (!alive()) return;
-  rounds_->write_out();
+  agent_->rounds.write_out();
   plan(now());
 }
 
@@ -192,7 +183,7 @@ void Node::jump(std::uint64_t by_ns) {
 
 void Node::leave() {
   world_.net.on_change(number_, nullptr);
-  world_.disk.on_change(process_, nullptr);
+  world_.disk.of(process_).on_change(nullptr);
   stop();
 }
 
@@ -201,9 +192,7 @@ void Node::stop() {
   coming_.reset();
   if (planned_) world_.timeline.cancel(*planned_);
   planned_.reset();
-  rounds_.reset();
-  core_.reset();
-  links_.reset();
+  agent_.reset();
   most_in_flight_ = most_in_flight();
 }
 
@@ -213,12 +202,8 @@ void Node::restart() {
   }
   process_ = world_.disk.start(number_);
   world_.net.restart(number_);
-  watched_.clear();
-  tags_.clear();
-  look_at_.clear();
-  told_.clear();
-  seen_net_bytes_ = world_.net.bytes_handled(number_);
-  seen_disk_bytes_ = seen_records_ = 0;
+  watches_.clear();
+  costs_.restart(world_.net.bytes_handled(number_));
   busy_until_ns_ = 0;
   slept_ = false;
   start();
@@ -237,10 +222,12 @@ void Node::plan(std::uint64_t time_ns) {
 void Node::round() {
   planned_.reset();
   page().sleeping.store(0);
-  take_events();
-  if (std::exchange(slept_, false)) rounds_->woke();
-  const Rounds::Round round = rounds_->go();
-  busy_until_ns_ = world_.processors.take(now(), cost_ns());
+  for (const auto& [tag, events] : watches_.ready()) agent_->links.handle(tag, events);
+  if (std::exchange(slept_, false)) agent_->rounds.woke();
+  const Rounds::Round round = agent_->rounds.go();
+  busy_until_ns_ = world_.processors.take(
+      now(), costs_.round_ns(agent_->rounds, agent_->links, world_.net.bytes_handled(number_),
+                             world_.disk.of(process_).bytes_asked()));
   for (Line* const line : lines_) {
     if (line != nullptr) line->seat().look();
   }
@@ -251,51 +238,8 @@ void Node::round() {
 void Node::sleep() {
   page().sleeping.store(1);
   slept_ = true;
-  const std::uint64_t until = rounds_->deadline_ns();
+  const std::uint64_t until = agent_->rounds.deadline_ns();
   if (until != UINT64_MAX) plan(until - std::min(until, clock_.ahead_ns()));
-}
-
-// Level triggered, as in epoll: a descriptor that is still ready is reported again.
-void Node::take_events() {
-  const std::vector<int> changed = world_.net.take_changed(number_);
-  look_at_.insert(look_at_.end(), changed.begin(), changed.end());
-  std::ranges::sort(look_at_);
-  look_at_.erase(std::unique(look_at_.begin(), look_at_.end()), look_at_.end());
-  std::erase_if(look_at_, [this](int descriptor) {
-    const auto tag = tags_.find(descriptor);
-    if (tag == tags_.end()) return true;
-    const std::uint32_t wanted = watched_[tag->second].events;
-    const io::VirtualNet::Ready ready = world_.net.ready(descriptor);
-    std::uint32_t events = 0;
-    if (ready.readable) events |= wanted & EPOLLIN;
-    if (ready.writable) events |= wanted & EPOLLOUT;
-    if (ready.broken) events |= EPOLLERR;
-    if (events == 0) return true;
-    told_.emplace_back(tag->second, events);
-    return false;
-  });
-  for (const auto& [tag, events] : told_) links_->handle(tag, events);
-  told_.clear();
-}
-
-// The costs of the round that ends: for records from rings, and for bytes over the network and to the disk.
-std::uint64_t Node::cost_ns() {
-  std::uint64_t bytes = 0, records = 0;
-  for (SenderId rank = 0; rank < taken_.size(); ++rank) {
-    const agent::Connection* const connection = rounds_->find(rank);
-    if (connection == nullptr) continue;
-    const Taken now_taken{connection->ring().position(), connection->records()};
-    bytes += now_taken.bytes - taken_[rank].bytes;
-    records += now_taken.records - taken_[rank].records;
-    taken_[rank] = now_taken;
-  }
-  const std::uint64_t carried = links_->records();
-  records += carried - std::exchange(seen_records_, carried);
-  const std::uint64_t net = world_.net.bytes_handled(number_), disk = world_.disk.bytes_asked(process_);
-  const std::uint64_t more_ps = records * costs_.record_ps +
-                                (net - std::exchange(seen_net_bytes_, net)) * costs_.net_byte_ps +
-                                (disk - std::exchange(seen_disk_bytes_, disk)) * costs_.disk_byte_ps;
-  return round_ns + io::duration_ns(bytes, cpu_bytes_per_second_) + more_ps / 1000;
 }
 
 }  // namespace millrace::sim

@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -23,8 +21,10 @@
 #include "io/virtual/trace.hpp"
 #include "io/virtual/virtual_disk.hpp"
 #include "io/virtual/virtual_net.hpp"
+#include "round_costs.hpp"
 #include "scenario.hpp"
 #include "transport/ring.hpp"
+#include "watches.hpp"
 
 namespace millrace::sim {
 
@@ -57,7 +57,7 @@ class NodeClock final : public io::Clock {
 // sessions reach it through a Line. Owned by Cluster. Not thread safe, because all fibers run in one thread.
 class Node {
  public:
-  // `journals`: the node's folder of journals.
+  // `scenario`: outlives the node. `journals`: the node's folder of journals.
   Node(World world, std::uint32_t number, const Scenario& scenario, std::string journals);
   ~Node();
   Node(const Node&) = delete;
@@ -81,7 +81,7 @@ class Node {
   std::vector<std::byte> ask(agent::SenderId rank, std::span<const std::byte> message, int descriptor);
   void wake() { plan(now()); }
   // False: the agent has gone, or has dropped the rank.
-  bool serves(agent::SenderId rank) const { return alive() && rounds_->find(rank) != nullptr; }
+  bool serves(agent::SenderId rank) const { return alive() && agent_->rounds.find(rank) != nullptr; }
   // The rank hangs up. Its published records are still good.
   void hang_up(agent::SenderId rank);
   // The size of a file on the virtual disk.
@@ -106,19 +106,22 @@ class Node {
   // Starts a new agent after the old one has ended. Lines to the old agent are cut.
   void restart();
 
-  bool alive() const { return core_ != nullptr; }
-  bool idle() const { return core_ == nullptr || core_->idle(); }
+  bool alive() const { return agent_ != nullptr; }
+  bool idle() const { return agent_ == nullptr || agent_->core.idle(); }
   const std::string& journals() const { return journals_; }
   // The most bytes that any agent of this node had in flight to the disk.
   std::uint64_t most_in_flight() const {
-    return std::max(most_in_flight_, world_.disk.most_in_flight(process_));
+    return std::max(most_in_flight_, world_.disk.of(process_).most_in_flight());
   }
 
  private:
-  // The records taken from a rank's ring.
-  struct Taken {
-    std::uint64_t bytes = 0;
-    std::uint64_t records = 0;
+  // The parts of the shipped agent, in one process.
+  struct Agent {
+    Agent(Node& node, agent::Loop::Watch watch, const agent::Rounds::Ways& ways);
+
+    agent::Links links;
+    agent::Core core;
+    agent::Rounds rounds;
   };
 
   void start();
@@ -126,8 +129,6 @@ class Node {
   transport::AgentPage& page() const { return *reinterpret_cast<transport::AgentPage*>(page_.data()); }
   void plan(std::uint64_t time_ns);
   void round();
-  void take_events();
-  std::uint64_t cost_ns();
   void sleep();
   std::uint64_t now() const { return world_.timeline.now_ns(); }
 
@@ -137,33 +138,15 @@ class Node {
   io::VirtualDisk::Process process_;
   NodeClock clock_;
   std::string journals_;
-  transport::LinkTimes times_;
-  std::uint64_t share_every_ns_;
-  const std::uint64_t write_within_ns_;
-  std::uint64_t ring_bytes_;
-  std::uint64_t cpu_bytes_per_second_;
-  Costs costs_;
-  std::uint64_t seen_net_bytes_ = 0;  // before this round
-  std::uint64_t seen_disk_bytes_ = 0;
-  std::uint64_t seen_records_ = 0;    // from links
+  const Scenario& scenario_;
+  RoundCosts costs_;
+  Watches watches_;
   std::uint64_t most_in_flight_ = 0;  // of agents that have gone
-  struct Watched {
-    int descriptor;
-    std::uint32_t events;
-  };
-  std::map<std::uint64_t, Watched> watched_;                   // by tag
-  std::unordered_map<int, std::uint64_t> tags_;                // by descriptor
-  std::vector<int> look_at_;                                   // descriptors that may be ready
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> told_;  // tags and events; scratch
   Fd page_memory_;
   transport::Mapping page_;
-  std::unique_ptr<agent::Links> links_;
-  std::unique_ptr<agent::Core> core_;  // nullptr: the process has gone
-  std::unique_ptr<agent::Rounds> rounds_;
-  std::vector<Line*> lines_;  // by sender
-  std::vector<Taken> taken_;  // likewise
+  std::unique_ptr<Agent> agent_;  // nullptr: the process has gone
+  std::vector<Line*> lines_;      // by sender
   std::optional<io::Timeline::Event> planned_;
-  const std::optional<Start> start_;           // how ranks start an agent; without it, one is there
   std::optional<io::Timeline::Event> coming_;  // the start of an agent that a rank has begun
   std::vector<std::string> told_lines_;
   std::uint64_t admits_at_ns_ = 0;

@@ -26,7 +26,7 @@ std::array<std::byte, 32> key_of(std::uint64_t seed, std::uint64_t group) {
 Agreement Cluster::agree() {
   Agreement made;
   made.group = agreements_.size() + 1;
-  made.routed = scenario_.nodes > 1 && !scenario_.apart;
+  made.routed = scenario_.nodes > 1 && !scenario_.conduct.apart;
   for (std::uint32_t n = 0; made.routed && n < scenario_.nodes; ++n) {
     const Result<std::uint16_t> port =
         ranks_[std::size_t{n} * scenario_.ranks_per_node].process->session().meet();
@@ -37,7 +37,7 @@ Agreement Cluster::agree() {
 }
 
 std::uint32_t Cluster::members_on(std::uint32_t node) const {
-  const bool onlooker = scenario_.onlooker && ranks_[*scenario_.onlooker].node == node;
+  const bool onlooker = scenario_.conduct.onlooker && ranks_[*scenario_.conduct.onlooker].node == node;
   return scenario_.ranks_per_node - (onlooker ? 1 : 0);
 }
 
@@ -46,11 +46,11 @@ Status Cluster::open(Rank& rank) {
   const Agreement& opening = agreements_[rank.opened++];
   // The open of a file of one node fails if some node has no agent.
   if (scenario_.stands_in && !opening.routed) return Code::lost_agent;
-  const Result<io::Handle> handle = rank.process->open(file_of(rank));
+  const Result<io::Handle> handle = rank.process->library().open(file_of(rank));
   if (!handle) return handle.status();
   rank.handle = *handle;
-  const bool onlooker = scenario_.onlooker == rank.number;
-  if (scenario_.second_handles || onlooker) rank.second = client::open_guest(path_, *rank.process);
+  const bool onlooker = scenario_.conduct.onlooker == rank.number;
+  if (scenario_.conduct.second_handles || onlooker) rank.second = client::open_guest(path_, *rank.process);
   if (onlooker) return {};
   client::OpenRequest request;
   request.path = path_;
@@ -58,8 +58,8 @@ Status Cluster::open(Rank& rank) {
   request.group = opening.group;
   request.members = members_on(rank.node);
   request.settings = scenario_.settings;
-  if (scenario_.start) request.costs.call_ps = scenario_.start->call_ps;
-  if (scenario_.start) request.costs.start_ps = scenario_.start->costs_ps;
+  if (scenario_.agents.start) request.costs.call_ps = scenario_.agents.start->call_ps;
+  if (scenario_.agents.start) request.costs.start_ps = scenario_.agents.start->costs_ps;
   // Large pieces take the pipeline too, because the run tests the agents.
   if (scenario_.settings.strategy == Strategy::sort) request.costs.call_ps = 1'000'000'000'000;
   if (scenario_.nodes > 1 && !opening.routed) request.left = client::Reason::nodes_set_apart;
@@ -68,14 +68,15 @@ Status Cluster::open(Rank& rank) {
     request.routing.key = key_of(scenario_.seed, opening.group);
     request.routing.stands_in = scenario_.stands_in ? 1 : 0;
   }
-  request.through = scenario_.until_written;
-  request.late = scenario_.joins_late && opening.routed && rank.number % scenario_.ranks_per_node != 0;
+  request.through = scenario_.reads.until_written;
+  request.late =
+      scenario_.conduct.joins_late && opening.routed && rank.number % scenario_.ranks_per_node != 0;
   const bool waits = opening.routed && !request.late;  // for its agent's answer
-  if (scenario_.until_written) show_size();
+  if (scenario_.reads.until_written) show_size();
   rank.file = client::open(std::move(request), *rank.process);
-  rank.through = scenario_.until_written;
+  rank.reader.through = scenario_.reads.until_written;
   rank.written = rank.closed = false;
-  rank.refreshed = true;
+  rank.reader.refreshed = true;
   return rank.file->registered() || !waits ? Status() : Status(Code::lost_agent);
 }
 

@@ -2,9 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rank_process.hpp"
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <utility>
 
 #include "leftovers.hpp"
@@ -15,7 +12,6 @@ namespace millrace::sim {
 
 namespace {
 constexpr std::uint64_t wait_ns = 100'000;  // between two looks at an agent that starts
-constexpr std::uint64_t lock_look_ns = 20'000;
 }  // namespace
 
 RankProcess::RankProcess(World world, Node& agent, std::uint32_t node, Settings settings,
@@ -26,19 +22,12 @@ RankProcess::RankProcess(World world, Node& agent, std::uint32_t node, Settings 
       settings_(std::move(settings)),
       slice_ms_(slice_ms),
       seat_(agent, world.timeline),
-      on_disk_(world_.disk.start(node, false)),
-      disk_end_(world_.disk.of(on_disk_)) {
-  world_.disk.on_change(on_disk_, [this] {
-    if (!seat_.gone()) seat_.rouse_after(0);
-  });
-}
-
-RankProcess::~RankProcess() { world_.disk.on_change(on_disk_, nullptr); }
+      files_(world_.disk, node, seat_, world_.timeline) {}
 
 // Leaves the sessions as a child of fork() does: every wait ends, and no ring is saved.
 void RankProcess::vanish() {
   set_child();
-  world_.disk.crash(on_disk_, false);
+  world_.disk.crash(files_.process(), false);
   if (session_ != nullptr) session_->abandon_in_child();
   for (const auto& successor : successors_) successor->abandon_in_child();
   seat_.vanish();
@@ -126,64 +115,6 @@ bool RankProcess::recover(const std::string& directory, const std::string& path)
       std::make_unique<Recovering>(world_, node_, directory, path, [this] { seat_.rouse_after(0); });
   while (!recovering_->over() && !seat_.gone()) seat_.sleep();
   return !std::exchange(recovering_, nullptr)->killed();
-}
-
-Result<io::Handle> RankProcess::open(const Fd& file) {
-  const Result<io::Handle> opened = disk_end_.adopt(Fd(::dup(file.get())), false);
-  const Result<io::Handle> for_sync = disk_end_.adopt(Fd(::dup(file.get())), false);
-  if (opened && for_sync) for_sync_[*opened] = *for_sync;
-  return opened;
-}
-
-Status RankProcess::close(io::Handle file) {
-  const Status told = Status::from_errno(world_.disk.close(on_disk_, file));
-  disk_end_.release(file);
-  if (const auto other = for_sync_.extract(file)) disk_end_.release(other.mapped());
-  return told;
-}
-
-Status RankProcess::write(io::Handle file, std::uint64_t offset, std::span<const std::byte> data) {
-  io::Request request{io::Op::write, file, offset, data.size(), {}, 0};
-  request.data.push_back({const_cast<std::byte*>(data.data()), data.size()});
-  return carry_out(std::move(request));
-}
-
-Result<std::size_t> RankProcess::read(io::Handle file, std::uint64_t offset, std::span<std::byte> data) {
-  io::Request request{io::Op::read, file, offset, data.size(), {}, 0};
-  request.data.push_back({data.data(), data.size()});
-  if (const Status status = carry_out(std::move(request)); !status.ok()) return status;
-  return std::size_t{done_.front().bytes};
-}
-
-void RankProcess::lock(io::Handle file, Extent extent) {
-  while (!seat_.gone() && !world_.disk.lock(on_disk_, file, extent))
-    seat_.sleep_until(world_.timeline.now_ns() + lock_look_ns);
-}
-
-Status RankProcess::sync(io::Handle file) { return carry_out({io::Op::datasync, file, 0, 0, {}, 0}); }
-
-// Syncs the last file that was opened, by a descriptor that is older than the writes. Such a descriptor gets
-// the errors of all writes.
-Status RankProcess::datasync(const Fd& file) {
-  if (!for_sync_.empty()) return sync(for_sync_.rbegin()->second);
-  const Result<io::Handle> handle = open(file);
-  if (!handle) return handle.status();
-  const Status status = sync(*handle);
-  const Status told = close(*handle);
-  return status.ok() ? told : status;
-}
-
-// A process makes one system call at a time.
-Status RankProcess::carry_out(io::Request request) {
-  if (seat_.gone()) return Code::io;
-  done_.clear();
-  disk_end_.submit(std::move(request));
-  disk_end_.kick();
-  while (disk_end_.poll(done_), done_.empty()) {
-    if (seat_.gone()) return Code::io;
-    seat_.sleep();
-  }
-  return done_.front().status;
 }
 
 }  // namespace millrace::sim

@@ -4,28 +4,26 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "client/file/process.hpp"
-#include "io/virtual/virtual_disk.hpp"
+#include "library_files.hpp"
 #include "node.hpp"
 #include "recovering.hpp"
 #include "seat.hpp"
 
 namespace millrace::sim {
 
-// The process of a rank: implements client::Process for its client::Files, and the MPI library's own calls on
-// their files. Names of files are real; their contents are on the virtual disk. Calls block in the rank's
-// fiber. Not thread safe.
+// The process of a rank: implements client::Process for its client::Files, and has the MPI library's own
+// files. Names of files are real; their contents are on the virtual disk. Calls block in the rank's fiber.
+// Not thread safe.
 class RankProcess final : public client::Process {
  public:
   // `slice_ms`: how often its session checks whether the agent still lives.
   RankProcess(World world, Node& agent, std::uint32_t node, Settings settings, std::uint32_t slice_ms);
-  ~RankProcess() override;
 
   // Joins the agent, which must be running.
   Status join() { return join(session_); }
@@ -45,17 +43,8 @@ class RankProcess final : public client::Process {
   // The process dies with its host, at any point.
   void vanish();
 
-  // --- The MPI library ---
-
-  // Opens a file for the MPI library.
-  Result<io::Handle> open(const Fd& file);
-  Status close(io::Handle file);  // tells the error of close(2)
-  Status write(io::Handle file, std::uint64_t offset, std::span<const std::byte> data);
-  Result<std::size_t> read(io::Handle file, std::uint64_t offset, std::span<std::byte> data);
-  Status sync(io::Handle file);
-  // Locks a part of the file, and waits for the lock. A process holds one lock at a time.
-  void lock(io::Handle file, Extent extent);
-  void unlock() { world_.disk.unlock(on_disk_); }
+  // The MPI library's own calls.
+  LibraryFiles& library() { return files_; }
 
   // --- client::Process ---
 
@@ -69,7 +58,7 @@ class RankProcess final : public client::Process {
   std::uint64_t now_ns() const override { return seat_.now_ns(); }
   std::uint32_t processors() const override { return UINT32_MAX; }  // virtual ranks never wait for one
   Result<std::uint64_t> size_of(const std::string& path) override { return agent_.size_of(path); }
-  Status datasync(const Fd& file) override;
+  Status datasync(const Fd& file) override { return files_.datasync(file); }
   Result<FileIdentity> identify(const Fd& file) override { return world_.disk.identify(file); }
   Result<FileIdentity> identify(const std::string& path) override;
   void look_again(const std::string&) override {}  // caches of the virtual disk are never old
@@ -79,7 +68,6 @@ class RankProcess final : public client::Process {
   void say(const std::string& line) override { agent_.say(line); }
 
  private:
-  Status carry_out(io::Request request);
   bool find_agent(bool may_start);
   Status join(std::unique_ptr<client::Session>& session);
 
@@ -95,11 +83,7 @@ class RankProcess final : public client::Process {
   std::uint64_t look_for_successor_ns_ = 0;
   bool unable_ = false;
   std::unique_ptr<Recovering> recovering_;
-  std::map<io::Handle, io::Handle>
-      for_sync_;  // key: the MPI library's handle; value: a handle opened at the same time, for datasync()
-  io::VirtualDisk::Process on_disk_;
-  io::Storage& disk_end_;
-  std::vector<io::Completion> done_;
+  LibraryFiles files_;
 };
 
 }  // namespace millrace::sim

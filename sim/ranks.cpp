@@ -38,8 +38,8 @@ void Cluster::pay(Rank& rank) {
 }
 
 void Cluster::take(Rank& rank, const Step& step) {
-  if (!rank.readings.empty()) end_readings(rank, step);
-  const bool skips = failed_ || (!rank.error.ok() && !scenario_.heedless);
+  if (!rank.reader.readings.empty()) end_readings(rank, step);
+  const bool skips = failed_ || (!rank.error.ok() && !scenario_.conduct.heedless);
   if (step.kind == Step::Kind::barrier) return meet(rank);
   if (step.kind == Step::Kind::close) return close(rank);
   if (step.kind == Step::Kind::stage) return stage(rank);
@@ -72,7 +72,7 @@ void Cluster::take(Rank& rank, const Step& step) {
       return (void)client::settle_ledgers(path_.c_str(), true, *rank.process);
     case Step::Kind::open:
       note(rank, "opens: rank");
-      if (scenario_.until_written) plan_read_faults();
+      if (scenario_.reads.until_written) plan_read_faults();
       return (void)told(rank, open(rank));
     default:
       return arrive(rank);
@@ -98,7 +98,7 @@ void Cluster::write(Rank& rank, const Step& step) {
   if (!told(rank, status)) return;
   for (std::uint32_t i = 0; i < step.pieces; ++i) oracle_.finish(number - i, timeline_.now_ns());
   const std::uint64_t most =
-      std::min(scenario_.settings.record_max_bytes, transport::max_payload(scenario_.ring_bytes));
+      std::min(scenario_.settings.record_max_bytes, transport::max_payload(scenario_.ranks.ring_bytes));
   rank.owed_ps += step.pieces * ((bytes + most - 1) / most * scenario_.costs.rank_record_ps +
                                  bytes * scenario_.costs.rank_byte_ps);
 }
@@ -113,8 +113,8 @@ Status Cluster::write_directly(Rank& rank) {
   const client::Piece& last = rank.pieces.back();
   const Extent hull{rank.pieces.front().offset, last.offset + last.size};
   Status status = rank.file->prepare_direct_write(hull);
-  const bool sieves = rank.pieces.size() > 1 || hull.size() <= scenario_.sweep.gap;
-  status = status.ok() && scenario_.sweep.window > 0 && sieves ? sieve(rank) : write_past(rank, status);
+  const bool sieves = rank.pieces.size() > 1 || hull.size() <= scenario_.ranks.sweep.gap;
+  status = status.ok() && scenario_.ranks.sweep.window > 0 && sieves ? sieve(rank) : write_past(rank, status);
   if (status.ok()) rank.file->note_direct_write(hull);
   return status;
 }
@@ -124,31 +124,35 @@ Status Cluster::sieve(Rank& rank) {
   class SievedByRank final : public client::SievedFile {
    public:
     SievedByRank(Rank& rank, io::Timeline& timeline)
-        : process_(*rank.process), handle_(*rank.handle), timeline_(timeline) {}
+        : seat_(rank.process->seat()),
+          files_(rank.process->library()),
+          handle_(*rank.handle),
+          timeline_(timeline) {}
     bool lock(Extent extent, bool) override {
-      process_.lock(handle_, extent);
+      files_.lock(handle_, extent);
       return true;
     }
-    void unlock() override { process_.unlock(); }
+    void unlock() override { files_.unlock(); }
     Status read(std::uint64_t offset, std::span<std::byte> into) override {
-      const Result<std::size_t> got = process_.read(handle_, offset, into);
+      const Result<std::size_t> got = files_.read(handle_, offset, into);
       if (got) std::ranges::fill(into.subspan(*got), std::byte{0});
-      process_.seat().sleep_until(timeline_.now_ns() +
-                                  timeline_.below(think_ns));  // other processes have the processors
+      seat_.sleep_until(timeline_.now_ns() +
+                        timeline_.below(think_ns));  // other processes have the processors
       return got.status();
     }
     Status write(std::uint64_t offset, std::span<const std::byte> from) override {
-      return process_.write(handle_, offset, from);
+      return files_.write(handle_, offset, from);
     }
 
    private:
-    RankProcess& process_;
+    Seat& seat_;
+    LibraryFiles& files_;
     const io::Handle handle_;
     io::Timeline& timeline_;
   };
   note(rank, "sieves: rank pieces", rank.pieces.size());
   SievedByRank file(rank, timeline_);
-  return client::Sieve().write(file, rank.pieces, scenario_.sweep);
+  return client::Sieve().write(file, rank.pieces, scenario_.ranks.sweep);
 }
 
 // Writes by the MPI library, unless there was an error before.
@@ -156,8 +160,8 @@ Status Cluster::write_past(Rank& rank, Status status) {
   for (const client::Piece& piece : rank.pieces) {
     if (!status.ok()) break;
     note(rank, "writes past the pipeline: rank offset bytes", piece.offset, piece.size);
-    status = rank.process->write(*rank.handle, piece.offset,
-                                 std::span(static_cast<const std::byte*>(piece.data), piece.size));
+    status = rank.process->library().write(*rank.handle, piece.offset,
+                                           std::span(static_cast<const std::byte*>(piece.data), piece.size));
   }
   return status;
 }
@@ -177,10 +181,10 @@ void Cluster::read(Rank& rank, Extent extent) {
 void Cluster::sync(Rank& rank) {
   note(rank, "syncs: rank");
   Status status = rank.file != nullptr ? rank.file->sync() : Status();
-  const Status library = rank.process->sync(*rank.handle);
+  const Status library = rank.process->library().sync(*rank.handle);
   if (status.ok()) status = library;
   if (told(rank, status)) acknowledge(rank, true, true);
-  if (scenario_.until_written) rank.refreshed = true;
+  if (scenario_.reads.until_written) rank.reader.refreshed = true;
   think(rank);
 }
 
@@ -190,12 +194,12 @@ void Cluster::arrive(Rank& rank) {
   const bool ordered = scenario_.nodes > 1 && rank.file != nullptr;
   note(rank, "arrives: rank");
   if (rank.second != nullptr) (void)rank.second->order();
-  if (rank.reader != nullptr) (void)rank.reader->order();
-  rank.refreshed = true;
+  if (rank.reader.file != nullptr) (void)rank.reader.file->order();
+  rank.reader.refreshed = true;
   const bool good = told(rank, ordered ? rank.file->order() : Status());
   // After the death of its agent a rank may get the error only at its next request. If it has joined only
   // another agent, it gets none.
-  if (good && !(scenario_.start && rank.process->agent_has_gone())) oracle_.order(rank.number);
+  if (good && !(scenario_.agents.start && rank.process->agent_has_gone())) oracle_.order(rank.number);
   think(rank);
 }
 
@@ -206,14 +210,14 @@ void Cluster::turn(Rank& rank, client::Reason why_direct) {
 }
 
 void Cluster::close(Rank& rank) {
-  if (scenario_.joins_late) meet(rank);
+  if (scenario_.conduct.joins_late) meet(rank);
   if (!rank.handle || rank.gone) return;
   note(rank, "closes: rank");
   const Status status = rank.file != nullptr ? rank.file->close() : Status();
   if (rank.gone) return;
   rank.file = nullptr;
   rank.second = nullptr;
-  const Status library = rank.process->close(*rank.handle);
+  const Status library = rank.process->library().close(*rank.handle);
   rank.handle.reset();
   check_window(rank);
   if (!told(rank, status.ok() ? library : status) || !rank.error.ok()) return;
@@ -254,7 +258,7 @@ void Cluster::meet(Rank& rank) {
 void Cluster::release() {
   const auto elsewhere = [](const Rank& one) { return !one.gone && !one.over && !one.at_barrier; };
   if (std::ranges::any_of(ranks_, elsewhere)) return;
-  failed_ |= !scenario_.heedless &&
+  failed_ |= !scenario_.conduct.heedless &&
              std::ranges::any_of(ranks_, [](const Rank& one) { return one.gone || !one.error.ok(); });
   met_ = oracle_.moment();
   written_ = std::ranges::any_of(ranks_, [](const Rank& one) { return one.written; });

@@ -20,11 +20,11 @@ constexpr std::size_t guard_bytes = 16;  // around the memory of a read
 constexpr std::byte guard{0x5A};
 constexpr std::uint64_t dying_ns = 8'000;  // a few rounds of an agent
 
-std::span<std::byte> data_of(Rank::Reading& reading) {
+std::span<std::byte> data_of(Reader::Reading& reading) {
   return std::span(reading.memory).subspan(guard_bytes, reading.positions.size());
 }
 
-client::PieceSource source_of(Rank::Reading& reading) {
+client::PieceSource source_of(Reader::Reading& reading) {
   static const client::TypeMap byte = client::contiguous_type(1);
   return {*reading.view, reading.positions.begin, byte, data_of(reading).data(), reading.positions.size()};
 }
@@ -48,11 +48,11 @@ std::unique_ptr<client::File> Cluster::join_readers(Rank& rank) {
   const bool first = rank.number % scenario_.ranks_per_node == 0;
   bool registers = first;
   if (opening.routed) {
-    request.routing = transport::routing_of(scenario_.read_plan, opening.addresses, rank.node);
+    request.routing = transport::routing_of(scenario_.reads.plan, opening.addresses, rank.node);
     request.routing.key.fill(static_cast<std::byte>(opening.group));
     const auto lanes = std::span(request.routing.hops).first(request.routing.lanes);
     const auto serves = [](const transport::Hop& hop) { return hop.next.port == 0; };
-    if (scenario_.meets_late) registers = first && std::ranges::any_of(lanes, serves);
+    if (scenario_.reads.meets_late) registers = first && std::ranges::any_of(lanes, serves);
   }
   request.late = !registers;
   std::unique_ptr<client::File> file;
@@ -64,7 +64,7 @@ std::unique_ptr<client::File> Cluster::join_readers(Rank& rank) {
 
 // The handle that reads through the agents; nullptr: it is not open.
 client::File* Cluster::reader_of(const Rank& rank) const {
-  return scenario_.until_written ? rank.file.get() : rank.reader.get();
+  return scenario_.reads.until_written ? rank.file.get() : rank.reader.file.get();
 }
 
 // The real file gets the size of the virtual one: the client asks the kernel for it.
@@ -72,7 +72,7 @@ void Cluster::show_size() { (void)::truncate(path_.c_str(), static_cast<off_t>(d
 
 void Cluster::plan_read_faults() {
   if (std::exchange(reads_began_, true)) return;
-  for (const Fault& fault : scenario_.read_faults)
+  for (const Fault& fault : scenario_.reads.faults)
     planned_.push_back(timeline_.after(fault.at_ns, [this, fault] { befall(fault); }));
 }
 
@@ -80,59 +80,59 @@ void Cluster::open_reader(Rank& rank) {
   note(rank, "opens for reading: rank");
   plan_read_faults();
   show_size();
-  const Result<io::Handle> handle = rank.process->open(file_);
-  if (handle) rank.reader_handle = *handle;
-  rank.refreshed = true;
-  rank.blind = rank.process->agent_has_gone();
-  rank.reader = join_readers(rank);
-  rank.through = rank.reader != nullptr;
-  if (rank.through) return;
-  rank.blind = rank.process->agent_has_gone();
-  rank.reader = client::open_guest(path_, *rank.process);
+  const Result<io::Handle> handle = rank.process->library().open(file_);
+  if (handle) rank.reader.handle = *handle;
+  rank.reader.refreshed = true;
+  rank.reader.blind = rank.process->agent_has_gone();
+  rank.reader.file = join_readers(rank);
+  rank.reader.through = rank.reader.file != nullptr;
+  if (rank.reader.through) return;
+  rank.reader.blind = rank.process->agent_has_gone();
+  rank.reader.file = client::open_guest(path_, *rank.process);
 }
 
 void Cluster::read_through(Rank& rank, const Step& step) {
   client::File* const by = reader_of(rank);
   if (by == nullptr) return;
-  const client::FileView& view = scenario_.views[step.view];
+  const client::FileView& view = scenario_.reads.views[step.view];
   const std::uint64_t bytes = step.extent.size();
   const Extent hull = view.hull_of(step.extent.begin, bytes);
   note(rank, "reads through the agents: rank offset bytes", hull.begin, bytes);
-  if (++reads_ == scenario_.dies_at_read)
+  if (++reads_ == scenario_.reads.dies_at)
     planned_.push_back(timeline_.after(timeline_.below(dying_ns), [this, node = rank.node] {
       befall({FaultKind::kill_ranks, 0, 0, node});
     }));
   // A rank that reads the file itself has read nothing ahead.
-  if (std::exchange(rank.refreshed, false) || !rank.through) {
-    rank.fresh = oracle_.moment();
-    rank.ordered = met_;
+  if (std::exchange(rank.reader.refreshed, false) || !rank.reader.through) {
+    rank.reader.fresh = oracle_.moment();
+    rank.reader.ordered = met_;
   }
   const Status flushed = by->flush(hull);
   if (!flushed.ok() && !rank.gone && !rank.handle)
     problem(who(rank) + " cannot read, though nobody writes: " + flushed.describe());
   if (!told(rank, flushed)) return;
-  Rank::Reading reading{&view, step.extent, std::vector(bytes + 2 * guard_bytes, guard), rank.fresh,
-                        rank.ordered};
+  Reader::Reading reading{&view, step.extent, std::vector(bytes + 2 * guard_bytes, guard), rank.reader.fresh,
+                          rank.reader.ordered};
   Status got = Code::unsupported;
-  if (rank.through && step.on_their_way > 0 && start_reading(rank, reading, got)) {
-    rank.readings.push_back(std::move(reading));
-    while (rank.readings.size() > step.on_their_way && !rank.gone)
-      end_reading(rank, reads_ % rank.readings.size());
+  if (rank.reader.through && step.on_their_way > 0 && start_reading(rank, reading, got)) {
+    rank.reader.readings.push_back(std::move(reading));
+    while (rank.reader.readings.size() > step.on_their_way && !rank.gone)
+      end_reading(rank, reads_ % rank.reader.readings.size());
     return think(rank);
   }
-  if (rank.through && step.on_their_way == 0)
+  if (rank.reader.through && step.on_their_way == 0)
     got = by->read_through(view, step.extent.begin, source_of(reading), hull.end);
-  rank.had_window |= rank.through;
+  rank.reader.had_window |= rank.reader.through;
   end_reading(rank, std::move(reading), got);
   think(rank);
 }
 
 // False: the rank has to read the file itself.
-bool Cluster::start_reading(Rank& rank, Rank::Reading& reading, Status& got) {
+bool Cluster::start_reading(Rank& rank, Reader::Reading& reading, Status& got) {
   const std::uint64_t end = reading.view->hull_of(reading.positions.begin, reading.positions.size()).end;
   Result<std::unique_ptr<client::PendingRead>> read =
       reader_of(rank)->start_read_through(*reading.view, reading.positions.begin, source_of(reading), end);
-  rank.had_window |= rank.through;
+  rank.reader.had_window |= rank.reader.through;
   got = read.status();
   if (!read) return false;
   reading.read = *std::move(read);
@@ -140,16 +140,16 @@ bool Cluster::start_reading(Rank& rank, Rank::Reading& reading, Status& got) {
 }
 
 // `got`: whether the agents have brought the bytes.
-void Cluster::end_reading(Rank& rank, Rank::Reading reading, Status got) {
+void Cluster::end_reading(Rank& rank, Reader::Reading reading, Status got) {
   through_ += got.ok() ? 1 : 0;
   check_patience(rank, got);
   // Reads on their way may leave no part of the window, or want more than it has.
-  const bool crowded = got.code() == Code::no_memory || !rank.readings.empty();
-  if (!got.ok() && !rank.gone && rank.through && scenario_.benign() && !crowded)
+  const bool crowded = got.code() == Code::no_memory || !rank.reader.readings.empty();
+  if (!got.ok() && !rank.gone && rank.reader.through && scenario_.benign() && !crowded)
     problem(who(rank) + " has to read the file itself, though nothing failed: " + got.describe());
   if (!got.ok()) got = read_from_file(rank, *reading.view, reading.positions, data_of(reading));
   if (rank.gone) return;
-  if (got.ok() && !rank.blind && !may_be_gone()) check_pieces(rank, reading);
+  if (got.ok() && !rank.reader.blind && !may_be_gone()) check_pieces(rank, reading);
   const auto spoilt = [](std::byte one) { return one != guard; };
   const std::span<const std::byte> memory = reading.memory;
   if (std::ranges::any_of(memory.first(guard_bytes), spoilt) ||
@@ -158,8 +158,8 @@ void Cluster::end_reading(Rank& rank, Rank::Reading reading, Status got) {
 }
 
 void Cluster::end_reading(Rank& rank, std::size_t which) {
-  Rank::Reading reading = std::move(rank.readings[which]);
-  rank.readings.erase(rank.readings.begin() + static_cast<std::ptrdiff_t>(which));
+  Reader::Reading reading = std::move(rank.reader.readings[which]);
+  rank.reader.readings.erase(rank.reader.readings.begin() + static_cast<std::ptrdiff_t>(which));
   note(rank, "waits for a read: rank position bytes", reading.positions.begin, reading.positions.size());
   const Status got = reading.read->finish();
   end_reading(rank, std::move(reading), got);
@@ -171,8 +171,8 @@ void Cluster::end_readings(Rank& rank, const Step& step) {
   const bool goes_on = step.kind == Kind::read_through || step.kind == Kind::direct ||
                        step.kind == Kind::pipeline || step.kind == Kind::rest || step.kind == Kind::barrier ||
                        step.kind == Kind::arrive || step.kind == Kind::leave;
-  for (std::size_t i = 0; i < rank.readings.size() && !goes_on && !rank.gone;) {
-    const Rank::Reading& one = rank.readings[i];
+  for (std::size_t i = 0; i < rank.reader.readings.size() && !goes_on && !rank.gone;) {
+    const Reader::Reading& one = rank.reader.readings[i];
     const Extent hull = one.view->hull_of(one.positions.begin, one.positions.size());
     const bool apart = step.kind == Kind::write && step.pieces == 1 && !step.extent.intersects(hull);
     apart ? static_cast<void>(++i) : end_reading(rank, i);
@@ -185,8 +185,8 @@ Status Cluster::read_from_file(Rank& rank, const client::FileView& view, Extent 
   const Extent hull = view.hull_of(positions.begin, positions.size());
   note(rank, "reads the file itself: rank offset bytes", hull.begin, hull.size());
   std::vector<std::byte> all(hull.size());
-  const io::Handle handle = scenario_.until_written ? *rank.handle : *rank.reader_handle;
-  const Result<std::size_t> read = rank.process->read(handle, hull.begin, all);
+  const io::Handle handle = scenario_.reads.until_written ? *rank.handle : *rank.reader.handle;
+  const Result<std::size_t> read = rank.process->library().read(handle, hull.begin, all);
   if (!read) return read.status();
   client::Cursor at(view.filetype(), static_cast<std::int64_t>(view.displacement()), positions.begin);
   while (!memory.empty()) {
@@ -198,7 +198,7 @@ Status Cluster::read_from_file(Rank& rank, const client::FileView& view, Extent 
   return {};
 }
 
-void Cluster::check_pieces(const Rank& rank, const Rank::Reading& reading) {
+void Cluster::check_pieces(const Rank& rank, const Reader::Reading& reading) {
   seen_.resize(scenario_.file_bytes);
   std::span<const std::byte> memory =
       std::span(reading.memory).subspan(guard_bytes, reading.positions.size());
@@ -218,14 +218,14 @@ void Cluster::check_pieces(const Rank& rank, const Rank::Reading& reading) {
 
 void Cluster::sync_reader(Rank& rank) {
   note(rank, "syncs what it reads: rank");
-  if (rank.reader != nullptr) (void)told(rank, rank.reader->sync());
-  rank.refreshed = true;
+  if (rank.reader.file != nullptr) (void)told(rank, rank.reader.file->sync());
+  rank.reader.refreshed = true;
   think(rank);
 }
 
 // From now on the rank reads the file itself.
 void Cluster::leave_agents(Rank& rank) {
-  if (!scenario_.until_written || !std::exchange(rank.through, false)) return;
+  if (!scenario_.reads.until_written || !std::exchange(rank.reader.through, false)) return;
   note(rank, "reads through agents no more: rank");
   if (rank.file != nullptr) rank.file->end_read_through();
 }
@@ -239,20 +239,20 @@ void Cluster::tell_writes(Rank& rank) {
 void Cluster::close_reader(Rank& rank) {
   if (rank.gone) return;
   meet(rank);
-  if (!rank.reader_handle || rank.gone) return;
+  if (!rank.reader.handle || rank.gone) return;
   note(rank, "closes what it reads: rank");
-  const Status status = rank.reader != nullptr ? rank.reader->close() : Status();
+  const Status status = rank.reader.file != nullptr ? rank.reader.file->close() : Status();
   if (rank.gone) return;
   if (!status.ok()) problem(who(rank) + " cannot close what it only reads: " + status.describe());
-  rank.reader = nullptr;
-  (void)rank.process->close(*rank.reader_handle);
-  rank.reader_handle.reset();
+  rank.reader.file = nullptr;
+  (void)rank.process->library().close(*rank.reader.handle);
+  rank.reader.handle.reset();
   check_window(rank);
 }
 
 // All parts of the window come back, also those of guesses that nobody needs.
 void Cluster::check_window(Rank& rank) {
-  if (!std::exchange(rank.had_window, false) || rank.process->lost()) return;
+  if (!std::exchange(rank.reader.had_window, false) || rank.process->lost()) return;
   client::ReadWindow* const window = rank.process->session().window();
   if (window == nullptr) return;
   while (window->await_part()) {

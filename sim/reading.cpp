@@ -79,7 +79,7 @@ void Programs::add_view(std::uint64_t displacement, client::TypeMap map, std::ui
   const client::FileView view(displacement, 1, std::move(shared));
   if (!view.usable()) return;
   views_.push_back({view.position_of(scenario_.file_bytes), piece});
-  scenario_.views.push_back(view);
+  scenario_.reads.views.push_back(view);
 }
 
 // The file, a view for each rank that interleaves with those of the others, and a view with two sizes of
@@ -192,7 +192,7 @@ void Programs::read_phase(bool writes) {
   const std::uint64_t common = dice_.below(5);
   for (std::uint64_t rank = 0; rank < ranks_; ++rank) {
     for (std::uint64_t turns = dice_.between(1, 2); turns > 0; --turns) {
-      const std::uint64_t views = scenario_.views.size();
+      const std::uint64_t views = scenario_.reads.views.size();
       auto view = static_cast<std::uint32_t>(dice_.one_in(2) ? 0 : std::min(1 + rank, views - 1));
       if (dice_.one_in(6)) view = static_cast<std::uint32_t>(views - 1);
       if (views_[view].bytes == 0) view = 0;
@@ -220,11 +220,11 @@ void Programs::read_phase(bool writes) {
 void Programs::order() {
   const bool syncs = !dice_.one_in(3);
   all({syncs ? Kind::sync : Kind::arrive});
-  if (syncs && scenario_.until_written) all({Kind::tell_writes});
+  if (syncs && scenario_.reads.until_written) all({Kind::tell_writes});
   all({Kind::barrier});
-  if (syncs && !scenario_.until_written) all({Kind::sync_reader});
+  if (syncs && !scenario_.reads.until_written) all({Kind::sync_reader});
   // A collective write begins: from now on all ranks read the file themselves.
-  if (scenario_.until_written && dice_.one_in(6)) all({Kind::leave});
+  if (scenario_.reads.until_written && dice_.one_in(6)) all({Kind::leave});
 }
 
 // The ranks go on where they were after each order, and bytes that they have asked for have changed.
@@ -346,24 +346,25 @@ Scenario make_reading(std::uint64_t seed) {
   set_file(dice, scenario);
   // An agent with less memory may refuse a further open.
   scenario.settings.sort_buffer_bytes = std::max(scenario.settings.sort_buffer_bytes, 4 * MiB);
-  scenario.read_plan = scenario.plan;
-  scenario.read_plan.topology =
+  scenario.reads.plan = scenario.plan;
+  scenario.reads.plan.topology =
       dice.pick({Topology::direct, Topology::direct, Topology::ring, Topology::tree});
-  scenario.read_plan.lanes = static_cast<std::uint32_t>(dice.between(1, std::min(scenario.nodes, 4U)));
+  scenario.reads.plan.lanes = static_cast<std::uint32_t>(dice.between(1, std::min(scenario.nodes, 4U)));
   scenario.programs.resize(std::size_t{scenario.nodes} * scenario.ranks_per_node);
-  scenario.until_written = seed >= first_until_written_seed;
+  scenario.reads.until_written = seed >= first_until_written_seed;
   Programs programs(dice, scenario);
-  scenario.until_written ? programs.make_until_written() : programs.make();
+  scenario.reads.until_written ? programs.make_until_written() : programs.make();
   const bool keeps = scenario.programs.front().back().kind == Kind::close;
   for (std::uint64_t i = dice.one_in(2) ? 0 : dice.between(1, 2); i > 0; --i)
-    scenario.read_faults.push_back(make_read_fault(dice, scenario, keeps || dice.one_in(2)));
-  if (scenario.until_written) {
-    scenario.read_plan = scenario.plan;
-    scenario.joins_late =
+    scenario.reads.faults.push_back(make_read_fault(dice, scenario, keeps || dice.one_in(2)));
+  if (scenario.reads.until_written) {
+    scenario.reads.plan = scenario.plan;
+    scenario.conduct.joins_late =
         scenario.settings.strategy == Strategy::automatic && !keeps_ledger(scenario.settings);
   }
-  scenario.meets_late = !scenario.until_written && scenario.read_plan.topology == Topology::direct &&
-                        Dice(seed ^ 0x1A7E).one_in(2);
+  scenario.reads.meets_late = !scenario.reads.until_written &&
+                              scenario.reads.plan.topology == Topology::direct &&
+                              Dice(seed ^ 0x1A7E).one_in(2);
   if (Dice(seed ^ 0x1A7E4).one_in(4)) make_late(scenario);
   // Some reads return before their bytes have come.
   Dice early(seed ^ 0x1AEAD);
@@ -375,7 +376,7 @@ Scenario make_reading(std::uint64_t seed) {
   }
   // A sender may go at any step of its list.
   Dice death(seed ^ 0xDEAD);
-  if (death.one_in(8)) scenario.dies_at_read = death.magnitude(1, 100);
+  if (death.one_in(8)) scenario.reads.dies_at = death.magnitude(1, 100);
   return scenario;
 }
 

@@ -25,7 +25,7 @@ Recovering::Recovering(World world, std::uint32_t node, std::string journals, st
       over_(std::move(over)),
       process_(world.disk.start(node)),
       fiber_(std::make_unique<Fiber>([this] { recover(); }, stacks)) {
-  world_.disk.on_change(process_, [this] {
+  world_.disk.of(process_).on_change([this] {
     if (planned_ && !this->over()) go_on_after(0);
   });
   go_on_after(start_ns);
@@ -37,7 +37,7 @@ Recovering::~Recovering() {
   if (planned_) world_.timeline.cancel(*planned_);
   if (!over()) kill();
   while (fiber_->begun() && !over()) fiber_->resume();
-  world_.disk.on_change(process_, nullptr);
+  world_.disk.of(process_).on_change(nullptr);
 }
 
 void Recovering::kill() {

@@ -30,7 +30,7 @@ bool Cluster::open_again(const Opening& opening) {
   for (Rank& rank : ranks_) {
     rank.file = nullptr;
     rank.second = nullptr;
-    if (rank.handle) (void)rank.process->close(*rank.handle);
+    if (rank.handle) (void)rank.process->library().close(*rank.handle);
     rank.handle.reset();
     if (!stays(rank, opening) || !rank.process->has_lost_none()) rank.process = nullptr;
   }
@@ -56,7 +56,7 @@ void Cluster::calm(std::uint64_t after_ns) {
   bool passed = false;
   timeline_.at(std::max(timeline_.now_ns(), calm_ns_) + after_ns, [&passed] { passed = true; });
   while (!passed) (void)timeline_.step();
-  disk_.repair();
+  disk_.faults().repair();
   net_.repair();
 }
 
@@ -94,7 +94,7 @@ bool Cluster::replace_agents(bool all) {
   for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
     Node& node = *nodes_[n];
     if (all && node.listens()) node.leave();
-    if (node.listens() || scenario_.start) continue;
+    if (node.listens() || scenario_.agents.start) continue;
     trace_.note(timeline_.now_ns(), n, "another agent");
     node.restart();
   }

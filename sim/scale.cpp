@@ -24,7 +24,7 @@ Scenario make_scale(const Scale& scale) {
   Scenario made;
   made.seed = 1;
   made.nodes = scale.nodes;
-  made.ring_bytes = 64 * KiB;
+  made.ranks.ring_bytes = 64 * KiB;
   made.most_steps = 4'000'000'000;
   // `auto` holds back 4 MiB of the records that an agent passes on. That is little beside many GiB, but it
   // would be all of the simulated bytes.
@@ -37,10 +37,10 @@ Scenario make_scale(const Scale& scale) {
   const std::uint64_t stripe = std::max(MiB, std::bit_ceil(scale.nodes * scale.piece_bytes));
   made.plan = {scale.topology, std::min(scale.lanes, scale.nodes), stripe};
   // A few simulated bytes take a long time, so a slow peer must not count as lost.
-  made.times = {patience_ns, patience_ns, patience_ns / 8};
-  made.patience_ns = patience_ns;
-  made.slice_ms = patience_ns / 256 / 1'000'000;
-  made.share_every_ns = patience_ns / 256;
+  made.agents.times = {patience_ns, patience_ns, patience_ns / 8};
+  made.ranks.patience_ns = patience_ns;
+  made.ranks.slice_ms = patience_ns / 256 / 1'000'000;
+  made.agents.share_every_ns = patience_ns / 256;
   made.net.rate_bytes_per_second = scale.link_bytes_per_second;
   made.net.stands_for = scale.shrink;
   made.net.light_bytes = light;
@@ -54,7 +54,7 @@ Scenario make_scale(const Scale& scale) {
   made.disk.cache_bytes = shrunk(64 * MiB, scale.shrink) * made.plan.lanes;
   made.disk.seek_ns = 0;
   made.disk.jitter_ns = 1'000;
-  made.cpu_bytes_per_second = shrunk(memory_bytes_per_second, scale.shrink);
+  made.agents.cpu_bytes_per_second = shrunk(memory_bytes_per_second, scale.shrink);
   made.costs.net_byte_ps = scale.net_byte_ps;
   const std::uint64_t piece = scale.piece_bytes;
   const std::uint64_t pieces = std::max<std::uint64_t>(1, scale.node_bytes / scale.shrink / piece);

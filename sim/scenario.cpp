@@ -172,7 +172,7 @@ void add_abort(Scenario& scenario, std::uint64_t cell) {
 void set_machine(Dice& dice, Scenario& scenario) {
   scenario.nodes = static_cast<std::uint32_t>(dice.between(1, 5));
   scenario.ranks_per_node = static_cast<std::uint32_t>(dice.between(1, 3));
-  scenario.ring_bytes = 64 * KiB << dice.below(4);
+  scenario.ranks.ring_bytes = 64 * KiB << dice.below(4);
   scenario.net.rate_bytes_per_second = dice.pick<std::uint64_t>({12'500'000, 125'000'000, 1'250'000'000});
   scenario.net.latency_ns = dice.magnitude(2'000, 5 * ms);
   scenario.net.jitter_ns = dice.magnitude(100, ms);
@@ -204,7 +204,7 @@ void set_file(Dice& dice, Scenario& scenario) {
 void set_sweep(Scenario& scenario) {
   Dice dice(scenario.seed ^ 0x51E7E);
   if (scenario.nodes > 1 || scenario.settings.sink == SinkMode::direct || dice.one_in(3)) return;
-  scenario.sweep = {dice.magnitude(KiB, 512 * KiB), dice.magnitude(16, 64 * KiB)};
+  scenario.ranks.sweep = {dice.magnitude(KiB, 512 * KiB), dice.magnitude(16, 64 * KiB)};
 }
 
 Scenario make_scenario(std::uint64_t seed) {
@@ -246,7 +246,7 @@ Scenario make_scenario(std::uint64_t seed) {
   add_stages(scenario);
   add_meanwhile(scenario);
   add_guests(scenario);
-  scenario.apart = scenario.nodes > 1 && !scenario.stands_in && Dice(seed ^ 0xA9A27).one_in(6);
+  scenario.conduct.apart = scenario.nodes > 1 && !scenario.stands_in && Dice(seed ^ 0xA9A27).one_in(6);
   add_scheduler(scenario);
   add_onlooker(scenario);
   add_overwriting(scenario);
@@ -254,9 +254,10 @@ Scenario make_scenario(std::uint64_t seed) {
   set_sweep(scenario);
   add_latecomer(scenario);
   add_merge(scenario);
-  scenario.joins_late = scenario.nodes > 1 && !scenario.apart && !scenario.stands_in &&
-                        scenario.settings.strategy == Strategy::automatic && !keeps_ledger(scenario.settings);
-  if (Dice(seed ^ 0x1DD7).one_in(12)) scenario.write_within_ns = 60 * minute;
+  scenario.conduct.joins_late = scenario.nodes > 1 && !scenario.conduct.apart && !scenario.stands_in &&
+                                scenario.settings.strategy == Strategy::automatic &&
+                                !keeps_ledger(scenario.settings);
+  if (Dice(seed ^ 0x1DD7).one_in(12)) scenario.agents.write_within_ns = 60 * minute;
   return scenario;
 }
 
@@ -271,15 +272,15 @@ bool Scenario::is_benign(const Fault& fault) const {
 
 template <typename Test>
 bool Scenario::all_faults(Test test) const {
-  return std::ranges::all_of(faults, test) && std::ranges::all_of(read_faults, test);
+  return std::ranges::all_of(faults, test) && std::ranges::all_of(reads.faults, test);
 }
 
 bool Scenario::benign() const {
-  return dies_at_read == 0 && all_faults([this](const Fault& fault) { return is_benign(fault); });
+  return reads.dies_at == 0 && all_faults([this](const Fault& fault) { return is_benign(fault); });
 }
 
 bool Scenario::faultless() const {
-  return faults.empty() && read_faults.empty() && dies_at_read == 0 && unable.empty() &&
+  return faults.empty() && reads.faults.empty() && reads.dies_at == 0 && conduct.unable.empty() &&
          std::ranges::all_of(later, [](const Opening& one) { return one.faults.empty(); });
 }
 
@@ -298,7 +299,7 @@ bool Scenario::writes_survive() const {
 }
 
 bool Scenario::keeps_the_bound() const {
-  return write_within_ns < minute && all_faults([](const Fault& fault) {
+  return agents.write_within_ns < minute && all_faults([](const Fault& fault) {
            return fault.kind == FaultKind::kill_group || fault.kind == FaultKind::terminate_agent;
          });
 }
@@ -332,29 +333,31 @@ std::string Scenario::describe() const {
                      std::to_string(static_cast<unsigned>(plan.topology)) + ", " +
                      std::to_string(plan.lanes) + " lanes, file of " + std::to_string(file_bytes) + " bytes" +
                      (stands_in ? " of the first node" : "");
-  if (apart) text += "\n  nodes do not work together";
-  if (joins_late) text += "\n  ranks register the file late";
-  if (second_handles) text += "\n  ranks read by a second handle";
-  for (std::size_t rank = 0; rank < unable.size(); ++rank) {
-    if (unable[rank]) text += "\n  rank " + std::to_string(rank) + " can start no agent";
+  if (conduct.apart) text += "\n  nodes do not work together";
+  if (conduct.joins_late) text += "\n  ranks register the file late";
+  if (conduct.second_handles) text += "\n  ranks read by a second handle";
+  for (std::size_t rank = 0; rank < conduct.unable.size(); ++rank) {
+    if (conduct.unable[rank]) text += "\n  rank " + std::to_string(rank) + " can start no agent";
   }
-  if (onlooker) text += "\n  rank " + std::to_string(*onlooker) + " only looks on";
-  if (write_within_ns > minute) text += "\n  agents look at rings only when they are woken";
-  if (start)
-    text += "\n  no agent is there at first: it comes within " + std::to_string(start->takes_ns / 1000) +
-            " us, and pays from " + std::to_string(start->costs_ps / 1'000'000) + " us on";
-  if (sweep.window > 0)
-    text += "\n  ranks sieve: parts of " + std::to_string(sweep.window) + " bytes, holes of up to " +
-            std::to_string(sweep.gap);
+  if (conduct.onlooker) text += "\n  rank " + std::to_string(*conduct.onlooker) + " only looks on";
+  if (agents.write_within_ns > minute) text += "\n  agents look at rings only when they are woken";
+  if (agents.start)
+    text += "\n  no agent is there at first: it comes within " +
+            std::to_string(agents.start->takes_ns / 1000) + " us, and pays from " +
+            std::to_string(agents.start->costs_ps / 1'000'000) + " us on";
+  if (ranks.sweep.window > 0)
+    text += "\n  ranks sieve: parts of " + std::to_string(ranks.sweep.window) + " bytes, holes of up to " +
+            std::to_string(ranks.sweep.gap);
   if (stage) text += stage->describe();
   if (const std::string end = at_end.describe(); !end.empty()) text += "\n  at the end" + end;
   for (const Fault& fault : faults) text += sim::describe(fault);
-  if (!views.empty())
-    text += "\n  is read through the agents" + std::string(until_written ? " until it is written" : "") +
-            ": topology " + std::to_string(static_cast<unsigned>(read_plan.topology)) + ", " +
-            std::to_string(read_plan.lanes) + " lanes" + (meets_late ? ", a late meeting" : "");
-  for (const Fault& fault : read_faults) text += sim::describe(fault);
-  if (dies_at_read > 0) text += "\n  ranks die at read " + std::to_string(dies_at_read);
+  if (!reads.views.empty())
+    text += "\n  is read through the agents" +
+            std::string(reads.until_written ? " until it is written" : "") + ": topology " +
+            std::to_string(static_cast<unsigned>(reads.plan.topology)) + ", " +
+            std::to_string(reads.plan.lanes) + " lanes" + (reads.meets_late ? ", a late meeting" : "");
+  for (const Fault& fault : reads.faults) text += sim::describe(fault);
+  if (reads.dies_at > 0) text += "\n  ranks die at read " + std::to_string(reads.dies_at);
   for (const Opening& opening : later) {
     text += std::string("\n  opened again by ") + (opening.keeps_ranks ? "the same" : "other") + " ranks, " +
             (opening.keeps_agents ? "the same" : "other") + " agents, after " +

@@ -50,7 +50,7 @@ struct Step {
   std::uint32_t pieces = 1;  // write: the pieces of one call, each further on by a stride
   Extent extent = {};        // write, read
   std::uint64_t stride = 0;
-  std::uint32_t view = 0;  // read_through: an index of Scenario::views
+  std::uint32_t view = 0;  // read_through: an index of Reads::views
   // read_through: it returns before its bytes have come, and so many of these reads may be on their way; 0:
   // it waits.
   std::uint32_t on_their_way = 0;
@@ -111,47 +111,67 @@ struct Start {
   std::uint64_t call_ps;   // the time of a write of the MPI library that they expect
 };
 
-struct Scenario {
-  std::uint64_t seed = 0;
-  std::uint32_t nodes = 1;
-  std::uint32_t ranks_per_node = 1;
-  std::uint64_t ring_bytes = 0;  // of each rank
-  FileSettings settings;
-  Settings process;  // of each rank
-  transport::RoutePlan plan;
-  // Only the first node sees the file and is the file server; other nodes have a stand-in.
-  bool stands_in = false;
+// The agents of all nodes.
+struct AgentPlan {
   transport::LinkTimes times;
-  io::NetOptions net;
-  io::DiskOptions disk;
   std::uint64_t cpu_bytes_per_second = 4'000'000'000;  // that an agent moves out of rings
-  Costs costs;
-  std::uint64_t most_steps = 20'000'000;  // events; more mean an endless run
-  std::uint64_t share_every_ns =
-      250'000'000;  // an agent reports progress at most this often, and checks at twice this time
+  // An agent reports progress at most this often, and checks at twice this time.
+  std::uint64_t share_every_ns = 250'000'000;
   std::uint64_t write_within_ns = 5'000'000'000;  // the setting
-  std::uint64_t patience_ns = 60'000'000'000;     // the ranks' bound on waits without progress
-  std::uint32_t slice_ms = 100;                   // how often ranks look during a wait
-  client::Sweep sweep;                            // of writes past the pipeline; no window: they do not sieve
-  std::uint64_t file_bytes = 0;
-  std::vector<std::vector<Step>> programs;  // by rank
-  std::optional<Stage> stage;               // for which they have a step
-  std::optional<Start> start;               // none: agents run from the beginning
+  std::optional<Start> start;                     // none: agents run from the beginning
+};
+
+// The processes of all ranks.
+struct RankPlan {
+  Settings settings;
+  std::uint64_t ring_bytes = 0;                // of each rank
+  std::uint64_t patience_ns = 60'000'000'000;  // the bound on waits without progress
+  std::uint32_t slice_ms = 100;                // how often a rank looks during a wait
+  client::Sweep sweep;                         // of writes past the pipeline; no window: they do not sieve
+};
+
+// How the programs of some runs use Millrace, apart from their steps.
+struct Conduct {
   std::vector<bool> unable;  // by rank, on one node: the rank can start no agent, and joins too late
   std::optional<std::uint32_t> onlooker;  // a rank that does not open the file with the others, and reads it
   bool apart = false;                     // the nodes do not work together
   bool second_handles = false;            // ranks read by another handle, which they opened before any wrote
   bool heedless = false;                  // programs go on after an error, as many do
-  std::vector<Fault> faults;
-  std::vector<Fault> read_faults;  // their times count from the first open for reading through the agents
-  std::uint64_t dies_at_read = 0;  // the ranks of a node die while one of them makes this read; 0: none does
-  std::vector<client::FileView> views;  // of these reads; the first one is the file itself
-  transport::RoutePlan read_plan;       // of these opens
-  bool meets_late = false;              // at these opens, only the agents of file servers are needed
   bool joins_late = false;  // only each node's first rank registers the file that is written at its open
+};
+
+// The reads through the agents.
+struct Reads {
+  std::vector<client::FileView> views;  // the first one is the file itself; none: no rank reads so
+  transport::RoutePlan plan;            // of the opens
+  bool meets_late = false;              // at the opens, only the agents of file servers are needed
   // Ranks open the file for reading and writing. They read it through the agents, by read_through, until they
   // know of a write.
   bool until_written = false;
+  std::vector<Fault> faults;  // their times count from the first open for reading through the agents
+  std::uint64_t dies_at = 0;  // the ranks of a node die while one of them makes this read; 0: none does
+};
+
+struct Scenario {
+  std::uint64_t seed = 0;
+  std::uint32_t nodes = 1;
+  std::uint32_t ranks_per_node = 1;
+  FileSettings settings;
+  transport::RoutePlan plan;
+  // Only the first node sees the file and is the file server; other nodes have a stand-in.
+  bool stands_in = false;
+  io::NetOptions net;
+  io::DiskOptions disk;
+  Costs costs;
+  std::uint64_t most_steps = 20'000'000;  // events; more mean an endless run
+  std::uint64_t file_bytes = 0;
+  std::vector<std::vector<Step>> programs;  // by rank
+  std::optional<Stage> stage;               // for which they have a step
+  AgentPlan agents;
+  RankPlan ranks;
+  Conduct conduct;
+  Reads reads;
+  std::vector<Fault> faults;
   std::vector<Opening> later;
   Meanwhile at_end;  // before the last recovery
 

@@ -46,7 +46,8 @@ void add_long_merge(Dice& dice, Scenario& scenario) {
 void add_merge(Scenario& scenario) {
   Dice dice(scenario.seed ^ 0x3E26E);
   const bool fits = scenario.nodes > 1 && scenario.settings.strategy == Strategy::sort &&
-                    scenario.settings.durability != Durability::node && !scenario.apart && !scenario.stage;
+                    scenario.settings.durability != Durability::node && !scenario.conduct.apart &&
+                    !scenario.stage;
   if (fits && dice.one_in(8)) add_long_merge(dice, scenario);
 }
 

@@ -46,18 +46,18 @@ class Original {
 // A file that a process has open.
 class Held {
  public:
-  Held(RankProcess& process, const Fd& file) : process_(process), file_(process.open(file)) {}
+  Held(RankProcess& process, const Fd& file) : files_(process.library()), file_(files_.open(file)) {}
   ~Held() {
-    if (file_) (void)process_.close(*file_);
+    if (file_) (void)files_.close(*file_);
   }
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
   Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> data) const {
-    return file_ ? process_.read(*file_, offset, data) : file_.status();
+    return file_ ? files_.read(*file_, offset, data) : file_.status();
   }
 
  private:
-  RankProcess& process_;
+  LibraryFiles& files_;
   Result<io::Handle> file_;
 };
 

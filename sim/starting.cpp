@@ -37,11 +37,12 @@ void add_saved_ring(Dice& dice, Scenario& scenario) {
   const std::size_t last = scenario.programs.size() - 1;
   const Extent before = some_bytes(dice, scenario), other = some_bytes(dice, scenario);
   const Extent twice = some_bytes(dice, scenario);
-  scenario.start->costs_ps = 1;
-  scenario.faults = {{FaultKind::kill_agent, scenario.start->takes_ns + dice.between(20 * ms, 60 * ms)}};
+  scenario.agents.start->costs_ps = 1;
+  scenario.faults = {
+      {FaultKind::kill_agent, scenario.agents.start->takes_ns + dice.between(20 * ms, 60 * ms)}};
   scenario.later.clear();
-  scenario.unable.clear();
-  scenario.heedless = true;
+  scenario.conduct.unable.clear();
+  scenario.conduct.heedless = true;
   const Step meet{Step::Kind::barrier}, sync{Step::Kind::sync};
   for (std::size_t rank = 0; rank <= last; ++rank) {
     std::vector<Step> steps;
@@ -67,8 +68,9 @@ void add_second_agent(Dice& dice, Scenario& scenario) {
   const Extent before = some_bytes(dice, scenario);
   const Extent after = dice.one_in(2) ? before : some_bytes(dice, scenario);
   const bool overwrites = dice.one_in(2);
-  scenario.start->costs_ps = 1;
-  scenario.faults = {{FaultKind::kill_agent, scenario.start->takes_ns + dice.between(20 * ms, 60 * ms)}};
+  scenario.agents.start->costs_ps = 1;
+  scenario.faults = {
+      {FaultKind::kill_agent, scenario.agents.start->takes_ns + dice.between(20 * ms, 60 * ms)}};
   scenario.later.clear();
   for (std::size_t rank = 0; rank <= last; ++rank) {
     std::vector<Step> steps;
@@ -92,13 +94,13 @@ void set_start(Scenario& scenario) {
   Dice dice(scenario.seed ^ 0x5FE92);
   if (scenario.nodes > 1 || dice.one_in(3)) return;
   scenario.ranks_per_node = std::max(scenario.ranks_per_node, 2U);
-  scenario.start = {dice.magnitude(50 * us, 20 * ms), dice.magnitude(3 * us, ms) * 1'000,
-                    dice.pick<std::uint64_t>({3'400'000, 30'000'000, 300'000'000})};
+  scenario.agents.start = {dice.magnitude(50 * us, 20 * ms), dice.magnitude(3 * us, ms) * 1'000,
+                           dice.pick<std::uint64_t>({3'400'000, 30'000'000, 300'000'000})};
   if (!dice.one_in(3)) scenario.settings.strategy = Strategy::automatic;
 }
 
 void add_thought(Scenario& scenario) {
-  if (!scenario.start) return;
+  if (!scenario.agents.start) return;
   Dice dice(scenario.seed ^ 0x7409);
   for (auto& program : scenario.programs) program = with_thought(dice, program);
   for (Opening& opening : scenario.later)
@@ -108,7 +110,7 @@ void add_thought(Scenario& scenario) {
     return add_saved_ring(dice, scenario);
   if (dice.one_in(3)) return add_second_agent(dice, scenario);
   // Soon after the agent's start, while some ranks have not joined it.
-  const std::uint64_t at_ns = scenario.start->takes_ns + dice.magnitude(ms, 50 * ms);
+  const std::uint64_t at_ns = scenario.agents.start->takes_ns + dice.magnitude(ms, 50 * ms);
   scenario.faults.push_back({FaultKind::kill_agent, at_ns});
 }
 

@@ -22,11 +22,11 @@ Scenario make_storing(std::uint64_t seed) {
   Scenario scenario = make_scenario(seed - first_storing_seed + 1);
   scenario.seed = seed;
   scenario.faults.clear();
-  scenario.read_faults.clear();
+  scenario.reads.faults.clear();
   for (Opening& opening : scenario.later) opening.faults.clear();
   Dice dice(seed ^ 0x57A11ED);
   // A reader's descriptor is open for reading only, and its close tells nothing. The disk does not know that.
-  const bool reads = !scenario.views.empty();
+  const bool reads = !scenario.reads.views.empty();
   const bool stalls = reads || dice.one_in(2);
   if (stalls) {
     Fault fault{FaultKind::stall};

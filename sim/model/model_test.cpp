@@ -23,11 +23,11 @@ PipelinePlan small_plan(Strategy strategy, bool merge, std::uint64_t sort_buffer
   plan.merge = merge;
   plan.sort_buffer = sort_buffer;
   plan.pattern = {.kind = PatternKind::ior, .transfer = 4096, .block = 16384, .segments = 64};
-  plan.request_ns = 1000;
-  plan.record_ns = 1000;
-  plan.link_bytes_per_second = 100 * mib;
-  plan.disk_bytes_per_second = 40 * mib;
-  plan.seek_ns = 1'000'000;
+  plan.client.request_ns = 1000;
+  plan.client.record_ns = 1000;
+  plan.link.bytes_per_second = 100 * mib;
+  plan.server.disk_bytes_per_second = 40 * mib;
+  plan.server.seek_ns = 1'000'000;
   return plan;
 }
 

@@ -7,26 +7,16 @@
 
 namespace millrace::model {
 
-namespace {
-
-constexpr std::uint64_t header_bytes = 16;  // of a record: offset and length
-
-}  // namespace
-
 Node::Node(io::Timeline& timeline, const PipelinePlan& plan, PipelineResult& result, std::uint32_t number)
     : timeline_(timeline),
       plan_(plan),
       result_(result),
-      link_(timeline, {.bytes_per_second = plan.link_bytes_per_second, .piece_ns = plan.link_piece_ns}),
-      buffer_(plan.sort_buffer, plan.record_max, plan.merge) {
+      buffer_(plan.sort_buffer, plan.record_max, plan.merge),
+      out_(timeline, plan) {
+  out_.on_sent = [this] { turn(); };
   const std::uint32_t ranks = plan.nodes * plan.ranks_per_node;
   for (std::uint32_t rank = 0; rank < plan.ranks_per_node; ++rank)
     ranks_.push_back({Writes(plan.pattern, number * plan.ranks_per_node + rank, ranks), std::nullopt});
-}
-
-void Node::send_to(Inbox& next) {
-  next_ = &next;
-  next.on_room = [this] { pump(); };
 }
 
 // --- Ranks ---
@@ -65,13 +55,13 @@ void Node::end() {
 // One wake-up of the client process: takes some records from its ranks or from upstream. After the close it
 // takes them in the order of the file.
 void Node::turn() {
-  if (busy_ || over_ || out_bytes_ >= plan_.window) return;
+  if (busy_ || over_ || !out_.has_room()) return;
   Turn turn;
   if (closed_) {
     drain(turn);
   } else {
     if (!in_message_ && !(round_over_ && !in_.empty())) take_own(turn);
-    if (!turn.worked) take_upstream(turn, writing_ranks_ > 0 ? 1 : plan_.grain);
+    if (!turn.worked) take_upstream(turn, writing_ranks_ > 0 ? 1 : plan_.client.grain);
     if (turn.in_bytes > 0 && !in_message_) round_over_ = false;
   }
   if (!turn.worked) return;
@@ -82,11 +72,11 @@ void Node::turn() {
 
 void Node::finish(const Turn& turn) {
   busy_ = false;
-  out_.insert(out_.end(), turn.out.begin(), turn.out.end());
-  out_bytes_ += turn.out_bytes;
+  out_.put(turn.out);
   in_bytes_ -= turn.in_bytes;
   if (turn.in_bytes > 0 && on_room) on_room();
-  pump();
+  if (over_) out_.end();
+  out_.pump();
   if (writing_ranks_ == 0 && !std::exchange(told_, true)) on_output_complete();
   this->turn();
 }
@@ -94,7 +84,7 @@ void Node::finish(const Turn& turn) {
 // Takes turns as a loop over select() does: one call of each rank that has one, then a record from upstream,
 // and so on.
 void Node::take_own(Turn& turn) {
-  std::uint64_t room = plan_.grain;
+  std::uint64_t room = plan_.client.grain;
   for (std::size_t tried = 0; tried < ranks_.size() && room > 0; ++tried) {
     Rank& rank = ranks_[at_rank_];
     if (rank.rest) room -= take_call(turn, rank, room);
@@ -110,7 +100,7 @@ void Node::take_own(Turn& turn) {
 // Takes the part of a rank's call that fits, cut into records. The call returns when all of it was taken.
 std::uint64_t Node::take_call(Turn& turn, Rank& rank, std::uint64_t room) {
   turn.worked = true;
-  if (!std::exchange(rank.begun, true)) turn.cost_ps += plan_.request_ns * 1000;
+  if (!std::exchange(rank.begun, true)) turn.cost_ps += plan_.client.request_ns * 1000;
   std::uint64_t taken = 0;
   Piece& rest = *rank.rest;
   while (rest.bytes > 0 && taken < room) {
@@ -151,7 +141,7 @@ void Node::take_in(Turn& turn, const Piece& piece) {
 
 // Merges two streams. It sends no record of its own before it knows the next record from upstream.
 void Node::drain(Turn& turn) {
-  while (turn.out_bytes < plan_.grain) {
+  while (turn.out_bytes < plan_.client.grain) {
     if (in_.empty() && !upstream_over_) return;
     if (in_.empty() && !has_own()) {
       if (joining_) emit(turn, *joining_);
@@ -164,9 +154,11 @@ void Node::drain(Turn& turn) {
 }
 
 Piece Node::next_own(Turn& turn) {
-  if (journal_at_ == journal_.size()) return buffer_.take_least();
-  handle(turn, journal_[journal_at_]);
-  return journal_[journal_at_++];
+  if (journal_.empty()) return buffer_.take_least();
+  const Piece piece = journal_.front();
+  journal_.pop_front();
+  handle(turn, piece);
+  return piece;
 }
 
 Piece Node::next_upstream(Turn& turn) {
@@ -181,7 +173,7 @@ Piece Node::next_upstream(Turn& turn) {
 
 void Node::handle(Turn& turn, const Piece& piece) const {
   turn.worked = true;
-  turn.cost_ps += plan_.record_ns * 1000 + piece.bytes * plan_.byte_ps;
+  turn.cost_ps += plan_.client.record_ns * 1000 + piece.bytes * plan_.client.byte_ps;
 }
 
 void Node::send(Turn& turn, const Piece& piece) {
@@ -198,36 +190,6 @@ void Node::emit(Turn& turn, const Piece& piece) const {
   handle(turn, piece);
   turn.out.push_back(piece);
   turn.out_bytes += piece.bytes;
-}
-
-// --- The link ---
-
-void Node::pump() {
-  if (sending_) return;
-  if (out_.empty()) {
-    if (over_ && !busy_ && !std::exchange(ended_, true))
-      timeline_.after(plan_.link_latency_ns, [this] { next_->end(); });
-    return;
-  }
-  if (!next_->has_room()) return;
-  std::vector<Piece> pieces;
-  std::uint64_t bytes = 0;
-  while (!out_.empty() && bytes < plan_.grain) {
-    bytes += out_.front().bytes;
-    pieces.push_back(out_.front());
-    out_.pop_front();
-  }
-  sending_ = true;
-  next_->announce(pieces);
-  const std::uint64_t until = link_.serve(bytes + pieces.size() * header_bytes, 0);
-  timeline_.at(until, [this, bytes, pieces = std::move(pieces)]() mutable {
-    sending_ = false;
-    out_bytes_ -= bytes;
-    timeline_.after(plan_.link_latency_ns,
-                    [this, pieces = std::move(pieces)]() mutable { next_->deliver(std::move(pieces)); });
-    pump();
-    turn();
-  });
 }
 
 }  // namespace millrace::model

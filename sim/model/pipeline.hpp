@@ -12,6 +12,33 @@ namespace millrace::model {
 
 enum class Strategy : std::uint8_t { immediate, sort, journal };
 
+// The client process of a node.
+struct ClientPlan {
+  std::uint64_t request_ns = 0;    // a rank's call reaches it, and is answered
+  std::uint64_t record_ns = 0;     // a record comes in, or goes out
+  std::uint64_t byte_ps = 0;       // a byte comes in, or goes out
+  std::uint64_t grain = 64 << 10;  // bytes that it takes from its ranks, then from upstream, before it sends
+};
+
+// The link of each node.
+struct LinkPlan {
+  std::uint64_t bytes_per_second = 0;
+  std::uint64_t latency_ns = 0;
+  std::uint64_t piece_ns = 0;
+  std::uint64_t window = 256 << 10;  // bytes that may be on it or unread
+};
+
+// The file server and its disk.
+struct ServerPlan {
+  std::uint64_t record_ns = 0;
+  std::uint64_t byte_ps = 0;
+  std::uint64_t buffers = 1024;  // of record_max
+  std::uint64_t sync_every = 64 << 20;
+  std::uint64_t disk_bytes_per_second = 0;
+  std::uint64_t seek_ns = 0;
+  std::uint64_t page = 4096;
+};
+
 struct PipelinePlan {
   std::uint32_t nodes = 16;
   std::uint32_t ranks_per_node = 16;
@@ -20,27 +47,11 @@ struct PipelinePlan {
   std::uint64_t sort_buffer = 0;
   std::uint64_t record_max = 32 << 10;
   Pattern pattern;
-
   std::uint64_t compute_ns = 0;  // of all ranks before each output
   std::uint64_t open_ns = 0;     // the ring is set up
-  // The client process of a node.
-  std::uint64_t request_ns = 0;    // a rank's call reaches it, and is answered
-  std::uint64_t record_ns = 0;     // a record comes in, or goes out
-  std::uint64_t byte_ps = 0;       // a byte comes in, or goes out
-  std::uint64_t grain = 64 << 10;  // bytes that it takes from its ranks, then from upstream, before it sends
-  // The link of each node, and the bytes that may be on it or unread.
-  std::uint64_t link_bytes_per_second = 0;
-  std::uint64_t link_latency_ns = 0;
-  std::uint64_t link_piece_ns = 0;
-  std::uint64_t window = 256 << 10;
-  // The file server.
-  std::uint64_t server_record_ns = 0;
-  std::uint64_t server_byte_ps = 0;
-  std::uint64_t server_buffers = 1024;  // of record_max
-  std::uint64_t sync_every = 64 << 20;
-  std::uint64_t disk_bytes_per_second = 0;
-  std::uint64_t seek_ns = 0;
-  std::uint64_t page = 4096;
+  ClientPlan client;
+  LinkPlan link;
+  ServerPlan server;
 };
 
 struct PipelineResult {

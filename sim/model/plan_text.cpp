@@ -106,21 +106,21 @@ PipelinePlan read_pipeline(std::istream& from) {
       {"outputs", &pattern.outputs},
       {"compute_ns", &plan.compute_ns},
       {"open_ns", &plan.open_ns},
-      {"request_ns", &plan.request_ns},
-      {"record_ns", &plan.record_ns},
-      {"byte_ps", &plan.byte_ps},
-      {"grain", &plan.grain},
-      {"link_bytes_per_second", &plan.link_bytes_per_second},
-      {"link_latency_ns", &plan.link_latency_ns},
-      {"link_piece_ns", &plan.link_piece_ns},
-      {"window", &plan.window},
-      {"server_record_ns", &plan.server_record_ns},
-      {"server_byte_ps", &plan.server_byte_ps},
-      {"server_buffers", &plan.server_buffers},
-      {"sync_every", &plan.sync_every},
-      {"disk_bytes_per_second", &plan.disk_bytes_per_second},
-      {"seek_ns", &plan.seek_ns},
-      {"page", &plan.page},
+      {"request_ns", &plan.client.request_ns},
+      {"record_ns", &plan.client.record_ns},
+      {"byte_ps", &plan.client.byte_ps},
+      {"grain", &plan.client.grain},
+      {"link_bytes_per_second", &plan.link.bytes_per_second},
+      {"link_latency_ns", &plan.link.latency_ns},
+      {"link_piece_ns", &plan.link.piece_ns},
+      {"window", &plan.link.window},
+      {"server_record_ns", &plan.server.record_ns},
+      {"server_byte_ps", &plan.server.byte_ps},
+      {"server_buffers", &plan.server.buffers},
+      {"sync_every", &plan.server.sync_every},
+      {"disk_bytes_per_second", &plan.server.disk_bytes_per_second},
+      {"seek_ns", &plan.server.seek_ns},
+      {"page", &plan.server.page},
   };
   for (Words words; next_line(from, words);) {
     need(words, 2);
@@ -148,8 +148,8 @@ PipelinePlan read_pipeline(std::istream& from) {
 void check(const PipelinePlan& plan) {
   const Pattern& pattern = plan.pattern;
   if (plan.nodes == 0 || plan.ranks_per_node == 0) throw PlanError("nodes and ranks_per_node are at least 1");
-  if (plan.record_max == 0 || plan.page == 0 || plan.grain == 0 || plan.window == 0 || plan.sync_every == 0 ||
-      plan.server_buffers == 0)
+  if (plan.record_max == 0 || plan.server.page == 0 || plan.client.grain == 0 || plan.link.window == 0 ||
+      plan.server.sync_every == 0 || plan.server.buffers == 0)
     throw PlanError("record_max, page, grain, window, sync_every and server_buffers are at least 1");
   if (plan.strategy != Strategy::immediate && plan.sort_buffer < plan.record_max)
     throw PlanError("the sort buffer holds less than a record");

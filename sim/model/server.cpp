@@ -10,7 +10,7 @@ Server::Server(io::Timeline& timeline, const PipelinePlan& plan, PipelineResult&
     : timeline_(timeline),
       plan_(plan),
       result_(result),
-      pages_(Writes::file_bytes(plan.pattern, plan.nodes * plan.ranks_per_node) / plan.page + 2) {}
+      pages_(Writes::file_bytes(plan.pattern, plan.nodes * plan.ranks_per_node) / plan.server.page + 2) {}
 
 void Server::deliver(std::vector<Piece> pieces) {
   queue_.insert(queue_.end(), pieces.begin(), pieces.end());
@@ -30,12 +30,12 @@ void Server::write() {
     return;
   }
   std::uint64_t cost = 0, bytes = 0, pieces = 0;
-  while (!queue_.empty() && bytes < plan_.grain) {
+  while (!queue_.empty() && bytes < plan_.client.grain) {
     const Piece piece = queue_.front();
     queue_.pop_front();
     ++pieces;
     bytes += piece.bytes;
-    cost += plan_.server_record_ns + piece.bytes * plan_.server_byte_ps / 1000;
+    cost += plan_.server.record_ns + piece.bytes * plan_.server.byte_ps / 1000;
     if (piece.offset != last_end_) ++result_.gaps;
     last_end_ = piece.end();
     cache(piece);
@@ -49,7 +49,7 @@ void Server::write() {
 void Server::written(std::uint64_t pieces) {
   held_ -= pieces;
   writing_ = false;
-  if (batch_bytes_ >= plan_.sync_every) {
+  if (batch_bytes_ >= plan_.server.sync_every) {
     if (disk_free_ns_ > timeline_.now_ns()) {
       // The last batch is not complete yet, so the writer stops here.
       held_ += pieces;
@@ -66,7 +66,8 @@ void Server::written(std::uint64_t pieces) {
 // A file system without delayed allocation gives blocks to pages in the order of arrival. So pages that came
 // out of order lie out of order on the disk.
 void Server::cache(const Piece& piece) {
-  for (std::uint64_t page = piece.offset / plan_.page; page * plan_.page < piece.end(); ++page) {
+  for (std::uint64_t page = piece.offset / plan_.server.page; page * plan_.server.page < piece.end();
+       ++page) {
     std::uint32_t& dirty_in = pages_[page];
     if (dirty_in == batch_) continue;
     if (dirty_in == 0) {
@@ -80,8 +81,8 @@ void Server::cache(const Piece& piece) {
 
 void Server::sync() {
   if (dirty_ == 0) return;
-  const std::uint64_t work =
-      runs_ * plan_.seek_ns + io::duration_ns(dirty_ * plan_.page, plan_.disk_bytes_per_second);
+  const std::uint64_t work = runs_ * plan_.server.seek_ns +
+                             io::duration_ns(dirty_ * plan_.server.page, plan_.server.disk_bytes_per_second);
   disk_free_ns_ = std::max(disk_free_ns_, timeline_.now_ns()) + work;
   result_.disk_busy_ns += work;
   result_.seeks += runs_;

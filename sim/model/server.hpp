@@ -31,7 +31,7 @@ class Server final : public Inbox {
  public:
   Server(io::Timeline& timeline, const PipelinePlan& plan, PipelineResult& result);
 
-  bool has_room() const override { return held_ < plan_.server_buffers; }
+  bool has_room() const override { return held_ < plan_.server.buffers; }
   void announce(const std::vector<Piece>& pieces) override { held_ += pieces.size(); }
   void deliver(std::vector<Piece> pieces) override;
   void end() override;

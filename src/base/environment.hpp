@@ -9,8 +9,8 @@
 #include <cstring>
 #include <initializer_list>
 
-// The part of the settings that preloaded libraries read before anything else has run, or in signal handlers.
-// It needs libc alone.
+// What preloaded libraries read of the environment before anything else has run, or in signal handlers. This
+// needs libc alone.
 namespace millrace {
 
 // True if the user turns Millrace off.

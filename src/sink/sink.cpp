@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "io/posix/descriptor.hpp"
+#include "sink/direct_way.hpp"
 #include "sink/run.hpp"
 #include "sink/writeback.hpp"
 
@@ -32,10 +32,6 @@ struct Sink::Impl {
     std::vector<Ticket> tickets;  // each ticket waits for this write
     std::uint64_t sequence = 0;
   };
-  struct Batch {
-    std::uint64_t open_writes = 0;
-    Status status;
-  };
   struct Sync {
     Ticket ticket;
     std::uint64_t barrier;  // writes with a smaller sequence come first
@@ -53,34 +49,27 @@ struct Sink::Impl {
   SinkOptions options;
   std::uint32_t owner;
   io::Handle file = 0;
-  std::optional<io::Handle> direct_file = std::nullopt;
-  int target = -1;  // the storage's descriptor; open_direct() duplicates it
+  DirectWay direct;
   Writeback writeback;
 
   Write open = {};  // the write that add() fills; it is empty if its run is
   std::deque<Write> waiting = {};
   std::unordered_map<std::uint32_t, Flight> flying = {};
   std::deque<Sync> syncs = {};
-  std::unordered_map<Ticket, Batch> batches = {};
-  std::vector<Done> done = {};
+  Tickets tickets = {};
   SinkCounters counters = {};
   Status sticky = {};
-  Ticket next_ticket = 1;
   std::uint64_t next_sequence = 0;
   std::uint32_t next_slot = 0;
   std::uint64_t last_end = 0;
   std::uint64_t unsynced_bytes = 0;
   std::uint32_t writes_flying = 0;
   bool own_sync_flying = false;
-  bool direct_refused = false;
 
   void add(const Segment& segment, Ticket ticket);
   bool gathers(Extent next) const;
-  bool takes_direct(const Run& run);
-  void open_direct();
-  void refuse_direct();
   void close_open();
-  void enqueue(Run run, const std::vector<Ticket>& tickets);
+  void enqueue(Run run, const std::vector<Ticket>& its_tickets);
   void start();
   bool blocked(const Write& write) const;
   void submit(io::Request request, Flight flight);
@@ -89,7 +78,6 @@ struct Sink::Impl {
   void start_close(Ticket ticket, io::Handle handle);
   void finish_sync(const Flight& flight, const io::Completion& completion);
   void finish_write(Write& write, const io::Completion& completion);
-  void settle(Ticket ticket, Status status);
   void written(Extent extent);
   bool in_flight(Extent extent) const;
 };
@@ -103,8 +91,7 @@ bool Sink::Impl::in_flight(Extent extent) const {
 // True if a segment that is not adjacent to the open write goes into the same request.
 bool Sink::Impl::gathers(Extent next) const {
   const Extent there = open.run.extent();
-  return (!options.direct || direct_refused) && next.begin > there.end &&
-         next.size() < options.gather_below_bytes &&
+  return !direct.always() && next.begin > there.end && next.size() < options.gather_below_bytes &&
          there.begin / options.write_max_bytes == next.begin / options.write_max_bytes &&
          open.run.data.size() + 2 <= max_pieces;
 }
@@ -127,7 +114,7 @@ void Sink::Impl::add(const Segment& segment, Ticket ticket) {
     open.run.append(data, bytes);
     if (open.tickets.empty() || open.tickets.back() != ticket) {
       open.tickets.push_back(ticket);
-      batches[ticket].open_writes += 1;
+      tickets.add(ticket, 1);
     }
     data += bytes;
     left.begin += bytes;
@@ -135,45 +122,21 @@ void Sink::Impl::add(const Segment& segment, Ticket ticket) {
   }
 }
 
-// True if aligned parts of this run go past the page cache.
-bool Sink::Impl::takes_direct(const Run& run) {
-  if (direct_refused) return false;
-  if (!options.direct) {
-    const bool counts = options.meter != nullptr && run.gaps == 0 && run.length >= options.metered_min_bytes;
-    if (!counts || !options.meter->takes_direct(run.length)) return false;
-  }
-  if (!direct_file) open_direct();
-  return direct_file.has_value();
-}
-
-// The file system cannot write past the page cache, although it has opened the file. All its files know now.
-void Sink::Impl::refuse_direct() {
-  direct_refused = true;
-  if (options.meter != nullptr) options.meter->refuse_direct();
-}
-
-void Sink::Impl::open_direct() {
-  Result<Fd> twin = io::duplicate(std::exchange(target, -1));
-  if (!twin || !twin->valid()) return;
-  const Result<io::Handle> handle = storage.adopt(*std::move(twin), true);
-  if (handle) direct_file = *handle;
-}
-
 void Sink::Impl::close_open() {
   if (open.run.length == 0) return;
   Write full = std::exchange(open, {});
-  if (!takes_direct(full.run)) {
+  if (!direct.takes(full.run)) {
     enqueue(std::move(full.run), full.tickets);
   } else {
     std::vector<Run> parts = split_direct(full.run, options.direct_min_bytes);
-    for (const Ticket ticket : full.tickets) batches[ticket].open_writes += parts.size() - 1;
+    for (const Ticket ticket : full.tickets) tickets.add(ticket, parts.size() - 1);
     for (Run& part : parts) enqueue(std::move(part), full.tickets);
   }
   start();
 }
 
-void Sink::Impl::enqueue(Run run, const std::vector<Ticket>& tickets) {
-  waiting.push_back({std::move(run), tickets, next_sequence++});
+void Sink::Impl::enqueue(Run run, const std::vector<Ticket>& its_tickets) {
+  waiting.push_back({std::move(run), its_tickets, next_sequence++});
 }
 
 bool Sink::Impl::blocked(const Write& write) const {
@@ -203,7 +166,7 @@ void Sink::Impl::start() {
     last_end = write.run.extent().end;
     writes_flying += 1;
     io::Request request;
-    request.file = write.run.direct ? *direct_file : file;
+    request.file = write.run.direct ? *direct.handle() : file;
     request.offset = write.run.offset;
     request.data = std::move(write.run.data);
     submit(std::move(request), {io::Op::write, std::move(write), 0});
@@ -243,47 +206,35 @@ void Sink::Impl::start_close(Ticket ticket, io::Handle handle) {
   io::Request request;
   request.op = io::Op::close;
   request.file = handle;
-  submit(std::move(request), {io::Op::close, {}, ticket, handle == file && direct_file.has_value()});
+  submit(std::move(request), {io::Op::close, {}, ticket, handle == file && direct.handle()});
 }
 
 // A close asks by every handle, because a file system may tell each open its own errors.
 void Sink::Impl::finish_sync(const Flight& flight, const io::Completion& completion) {
   if (!completion.status.ok() && sticky.ok()) sticky = completion.status;
   if (flight.op == io::Op::datasync && flight.closes) return start_close(flight.sync, file);
-  if (flight.op == io::Op::close && flight.closes) return start_close(flight.sync, *direct_file);
+  if (flight.op == io::Op::close && flight.closes) return start_close(flight.sync, *direct.handle());
   if (flight.sync == 0) {
     own_sync_flying = false;
   } else {
-    done.push_back({flight.sync, sticky});
+    tickets.finish(flight.sync, sticky);
   }
-}
-
-// Counts one completed write of this batch.
-void Sink::Impl::settle(Ticket ticket, Status status) {
-  const auto batch = batches.find(ticket);
-  assert(batch != batches.end() && batch->second.open_writes > 0);
-  if (batch->second.status.ok()) batch->second.status = status;
-  if (--batch->second.open_writes > 0) return;
-  done.push_back({ticket, batch->second.status});
-  batches.erase(batch);
 }
 
 void Sink::Impl::finish_write(Write& write, const io::Completion& completion) {
   writes_flying -= 1;
   if (completion.status.ok()) {
-    const bool direct = write.run.direct && completion.direct;
-    if (write.run.direct && !direct) refuse_direct();
-    if (options.meter != nullptr && write.run.gaps == 0 && write.run.length >= options.metered_min_bytes)
-      options.meter->took(direct, write.run.length, completion.begin_ns, completion.end_ns);
+    const bool past_cache = write.run.direct && completion.direct;
+    direct.wrote(write.run, past_cache, completion);
     counters.bytes += write.run.payload();
-    if (direct) counters.direct_bytes += write.run.length;
+    if (past_cache) counters.direct_bytes += write.run.length;
     unsynced_bytes += write.run.payload();
     // The kernel writes back runs with gaps at its own time, because later writes often fill the gaps.
-    if (!direct && write.run.gaps == 0) written(write.run.extent());
+    if (!past_cache && write.run.gaps == 0) written(write.run.extent());
   } else if (sticky.ok()) {
     sticky = completion.status;
   }
-  for (const Ticket ticket : write.tickets) settle(ticket, completion.status);
+  for (const Ticket ticket : write.tickets) tickets.settle(ticket, completion.status);
 }
 
 void Sink::Impl::written(Extent extent) {
@@ -311,35 +262,30 @@ Result<std::unique_ptr<Sink>> Sink::open(io::Storage& storage, Fd target, std::u
                                       .options = options,
                                       .owner = owner,
                                       .file = *file,
+                                      .direct = DirectWay(storage, options, number),
                                       .writeback = Writeback(options.writeback_step_bytes)});
-  impl->target = number;
-  if (options.direct) impl->open_direct();
   return std::unique_ptr<Sink>(new Sink(std::move(impl)));
 }
 
 Sink::Sink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-Sink::~Sink() {
-  impl_->storage.release(impl_->file);
-  if (impl_->direct_file) impl_->storage.release(*impl_->direct_file);
-}
+Sink::~Sink() { impl_->storage.release(impl_->file); }
 
 Ticket Sink::put(std::span<const Segment> batch) {
-  const Ticket ticket = impl_->next_ticket++;
-  // The batch itself has one count, so that it cannot complete before put() has added all its segments.
-  impl_->batches[ticket].open_writes = 1;
+  // The batch itself counts as a write, so that it cannot complete before put() has added all its segments.
+  const Ticket ticket = impl_->tickets.give(1);
   for (const Segment& segment : batch) {
     impl_->counters.segments += 1;
     impl_->add(segment, ticket);
   }
-  impl_->settle(ticket, {});
+  impl_->tickets.settle(ticket, {});
   return ticket;
 }
 
 void Sink::flush() { impl_->close_open(); }
 
 Ticket Sink::sync() {
-  const Ticket ticket = impl_->next_ticket++;
+  const Ticket ticket = impl_->tickets.give();
   impl_->close_open();
   impl_->syncs.push_back({ticket, impl_->next_sequence});
   impl_->start();
@@ -347,7 +293,7 @@ Ticket Sink::sync() {
 }
 
 Ticket Sink::close(bool on_disk) {
-  const Ticket ticket = impl_->next_ticket++;
+  const Ticket ticket = impl_->tickets.give();
   impl_->close_open();
   impl_->syncs.push_back({ticket, impl_->next_sequence, on_disk, true});
   impl_->start();
@@ -380,19 +326,16 @@ void Sink::complete(const io::Completion& completion) {
   impl_->start();
 }
 
-void Sink::take(std::vector<Done>& done) {
-  done.insert(done.end(), impl_->done.begin(), impl_->done.end());
-  impl_->done.clear();
-}
+void Sink::take(std::vector<Done>& done) { impl_->tickets.take(done); }
 
 Status Sink::status() const { return impl_->sticky; }
 std::size_t Sink::backlog() const { return impl_->waiting.size(); }
 const SinkCounters& Sink::counters() const { return impl_->counters; }
-bool Sink::direct() const { return impl_->direct_file.has_value() && !impl_->direct_refused; }
+bool Sink::direct() const { return impl_->direct.works(); }
 
 bool Sink::idle() const {
   return impl_->open.run.length == 0 && impl_->waiting.empty() && impl_->flying.empty() &&
-         impl_->syncs.empty() && impl_->done.empty();
+         impl_->syncs.empty() && impl_->tickets.all_taken();
 }
 
 }  // namespace millrace::sink

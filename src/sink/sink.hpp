@@ -14,6 +14,7 @@
 #include "extent/extent.hpp"
 #include "io/storage.hpp"
 #include "sink/meter.hpp"
+#include "sink/tickets.hpp"
 
 namespace millrace::sink {
 
@@ -22,13 +23,6 @@ struct Segment {
   std::uint64_t offset = 0;
   const std::byte* data = nullptr;
   std::uint64_t length = 0;
-};
-
-using Ticket = std::uint64_t;  // names one put() or sync(); never 0
-
-struct Done {
-  Ticket ticket = 0;
-  Status status;
 };
 
 struct SinkOptions {

@@ -4,8 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <span>
@@ -14,6 +12,9 @@
 
 #include "extent/extent.hpp"
 #include "io/storage.hpp"
+#include "io/virtual/disk_faults.hpp"
+#include "io/virtual/disk_image.hpp"
+#include "io/virtual/disk_process.hpp"
 #include "io/virtual/timeline.hpp"
 #include "io/virtual/trace.hpp"
 
@@ -80,37 +81,19 @@ class VirtualDisk {
   // Adds a process to a node: a new agent after an old one has ended, or a recovery beside it. `locks`: its
   // writes wait for locks of other processes (io/posix/extent_lock.hpp).
   Process start(std::uint32_t node, bool locks = true);
-  // The Storage of a process. It is valid as long as the disk exists.
-  Storage& of(Process process);
-  // close(2) of a file by a program, at once. Returns its errno.
-  int close(Process process, Handle file);
-  // Locks a part of the file for the process, until unlock() or the end of the process. False: another
-  // process holds a lock there.
-  bool lock(Process process, Handle file, Extent extent);
-  void unlock(Process process);
-  // Sets a function that is called when the process's poll() has a new completion.
-  void on_change(Process process, std::function<void()> wake);
-
-  std::span<const std::byte> contents(File file) const;
+  // A process is valid as long as the disk exists.
+  DiskProcess& of(Process process) { return *processes_[process]; }
+  const DiskProcess& of(Process process) const { return *processes_[process]; }
+  std::span<const std::byte> contents(File file) const { return images_.at(file)->contents; }
   std::span<const std::byte> contents(const Fd& file) { return contents(file_of(file)); }
   // True if the disk has the file.
   bool knows(const Fd& file) const;
   // The contents on the disk, without the caches.
-  std::span<const std::byte> stable(File file) const;
+  std::span<const std::byte> stable(File file) const { return images_.at(file)->stable; }
 
   // --- Faults ---
 
-  // No request that begins from now on ends before this time has passed.
-  void stall(std::uint64_t for_ns);
-  // Makes the disk this many times slower.
-  void slow(std::uint64_t times) { slowness_ = times; }
-  void set_capacity(std::uint64_t bytes) { options_.capacity_bytes = bytes; }
-  // Ends all faults.
-  void repair();
-  // After `skip` more requests of this kind, the next one fails, on any node. A failing write may move a part
-  // of its bytes. A failing datasync loses its bytes, as page caches do. A failing close loses bytes that
-  // the node's cache had accepted, as network file systems do. If release() closes the file, nobody is told.
-  void fail(Op op, std::uint64_t skip, int error);
+  DiskFaults& faults() { return faults_; }
   // Ends the process. Its writes in flight may be complete, and later requests fail at once. With `host`, all
   // processes of its node end, and the cache is lost. Chance decides for each 512 bytes that are not on the
   // disk whether they are kept.
@@ -122,59 +105,31 @@ class VirtualDisk {
 
   // The number of writes whose memory changed too early, and of overlapping writes in flight.
   std::uint64_t misuses() const { return misuses_; }
-  std::uint64_t most_in_flight(Process process) const;  // bytes of writes
-  std::uint64_t bytes_asked(Process process) const;     // of all writes and reads so far
   // True if a close has lost bytes.
   bool has_refused() const { return refused_; }
 
  private:
-  struct Image;
-  struct Active;
-  struct Dirty;
-  struct Planned {
-    Op op;
-    std::uint64_t skip;
-    int error;
-  };
-  class End;
+  friend class DiskProcess;
 
   File file_of(const Fd& fd);
   Fd created(Fd fd);
   void released(File file, const Fd& fd);
   void forget_nameless();
-  int planned_error(Op op);
   std::uint64_t occupy(File file, std::uint64_t offset, std::uint64_t bytes, std::uint64_t held);
-  std::uint64_t start(const End& end, Active& active);
-  std::uint64_t ends(const End& end, Active& active);
-  void complete(End& end, const std::shared_ptr<Active>& active);
-  void kill(End& end);
-  void write(const End& end, Active& active);
-  void unlock(const End& owner);
-  static bool locked_for(const End& end, const Image& image, Extent extent);
-  void settle(const End& end, const Active& active, std::uint64_t most);
-  void lose(const Active& active);
-  int close_error(File file, const End& end);
-  void close(File file, const End& end, int error);
-  void take_over(Image& image, std::uint32_t node, Extent extent);
-  void roll_back(Image& image, std::list<Dirty>::const_iterator lost);
-  void synced(End& end, Active& active);
   std::uint64_t used_bytes();
 
   Timeline& timeline_;
   Trace& trace_;
   std::uint32_t nodes_;
   DiskOptions options_;
-  std::uint64_t capacity_bytes_;  // without faults
-  std::vector<std::unique_ptr<Image>> images_;
-  std::vector<std::unique_ptr<End>> ends_;  // by process
-  std::vector<Planned> planned_;
+  DiskFaults faults_;
+  std::vector<std::unique_ptr<DiskImage>> images_;
+  std::vector<std::unique_ptr<DiskProcess>> processes_;
   std::uint64_t free_ns_ = 0;  // the time when the disk has finished all requests so far
   File last_file_ = 0;
   std::uint64_t last_end_ = 0;
-  std::uint64_t slowness_ = 1;
   std::uint64_t mounts_ = 1;
   std::map<std::uint32_t, std::uint64_t> boots_;
-  std::uint64_t stalled_until_ns_ = 0;
   std::uint64_t back_ns_ = 0;
   bool refused_ = false;
   std::uint64_t misuses_ = 0;

@@ -96,7 +96,7 @@ TEST(VirtualDisk, AFullDiskTakesWhatFits) {
 
 TEST(VirtualDisk, APlannedErrorIsOfTheRequestThatWasMeant) {
   World world;
-  world.disk.fail(Op::write, 1, EIO);
+  world.disk.faults().fail(Op::write, 1, EIO);
   EXPECT_TRUE(world.run(Op::write, 0, 4096).first.status.ok());
   EXPECT_EQ(world.run(Op::write, 4096, 4096).first.status.code(), Code::io);
   EXPECT_TRUE(world.run(Op::write, 8192, 4096).first.status.ok());
@@ -106,7 +106,7 @@ TEST(VirtualDisk, EveryHandleOfANodeIsToldOnceOfAFailedDatasync) {
   World world;
   const Handle other = *world.storage().adopt(Fd(::dup(world.fd.get())), false);
   (void)world.run(Op::write, 0, 4096);
-  world.disk.fail(Op::datasync, 0, EIO);
+  world.disk.faults().fail(Op::datasync, 0, EIO);
   EXPECT_FALSE(world.run(Op::datasync).first.status.ok());
   EXPECT_TRUE(world.run(Op::datasync).first.status.ok());
   world.file = other;
@@ -119,13 +119,13 @@ TEST(VirtualDisk, ACloseTellsOnceOfLostBytesToTheProcessThatWroteThem) {
   const VirtualDisk::Process other = world.disk.start(0);
   const Handle file = *world.disk.of(other).adopt(Fd(::dup(world.fd.get())), false);
   (void)world.run(Op::write, 0, 64 << 10);
-  world.disk.fail(Op::close, 0, EIO);
-  EXPECT_EQ(world.disk.close(other, file), 0);
+  world.disk.faults().fail(Op::close, 0, EIO);
+  EXPECT_EQ(world.disk.of(other).close(file), 0);
   EXPECT_FALSE(world.disk.has_refused());
-  EXPECT_EQ(world.disk.close(0, world.file), EIO);
+  EXPECT_EQ(world.disk.of(0).close(world.file), EIO);
   EXPECT_TRUE(world.disk.has_refused());
   EXPECT_FALSE(std::ranges::equal(world.disk.contents(0), std::span(world.data).first(64 << 10)));
-  EXPECT_EQ(world.disk.close(0, world.file), 0);
+  EXPECT_EQ(world.disk.of(0).close(world.file), 0);
   EXPECT_FALSE(world.run(Op::datasync).first.status.ok()) << "but a datasync tells it too";
 }
 
@@ -133,8 +133,8 @@ TEST(VirtualDisk, ACloseTellsNothingOfBytesThatAreOnTheDisk) {
   World world;
   (void)world.run(Op::write, 0, 4096);
   (void)world.run(Op::datasync);
-  world.disk.fail(Op::close, 0, EIO);
-  EXPECT_EQ(world.disk.close(0, world.file), 0);
+  world.disk.faults().fail(Op::close, 0, EIO);
+  EXPECT_EQ(world.disk.of(0).close(world.file), 0);
 }
 
 TEST(VirtualDisk, ACrashedHostLosesOnlyWhatWasNotSynced) {
@@ -187,9 +187,9 @@ TEST(VirtualDisk, AnotherProcessOfTheNodeGoesOnAfterOneThatWasKilled) {
 
 TEST(VirtualDisk, ADiskThatIsRepairedFailsNoMore) {
   World world(DiskOptions{.capacity_bytes = 100'000});
-  world.disk.set_capacity(10);
-  world.disk.fail(Op::write, 0, EIO);
-  world.disk.repair();
+  world.disk.faults().set_capacity(10);
+  world.disk.faults().fail(Op::write, 0, EIO);
+  world.disk.faults().repair();
   EXPECT_TRUE(world.run(Op::write, 0, 4096).first.status.ok());
 }
 

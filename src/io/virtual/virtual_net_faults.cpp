@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "io/virtual/virtual_net_impl.hpp"
+#include "io/virtual/virtual_streams.hpp"
 
 namespace millrace::io {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// The parts of the CUDA driver's interface that Millrace uses, with their documented values. So the build
-// needs no CUDA headers.
+// The functions of the CUDA driver that Millrace calls, with their names in libcuda.so.1, and their
+// documented values. So the build needs no CUDA headers.
 namespace millrace::staging::cuda {
 
 using Error = int;    // CUresult
@@ -43,8 +43,7 @@ inline constexpr int attribute_is_managed = 8;
 inline constexpr int attribute_ordinal = 9;
 inline constexpr unsigned memory_type_device = 2;
 
-// The functions, with their names in libcuda.so.1.
-struct Table {
+struct ContextFunctions {
   Error (*cuInit)(unsigned flags);
   Error (*cuGetErrorName)(Error error, const char** name);
   Error (*cuDeviceGetCount)(int* count);
@@ -53,11 +52,18 @@ struct Table {
   Error (*cuDevicePrimaryCtxGetState)(Ordinal device, unsigned* flags, int* active);
   Error (*cuCtxPushCurrent_v2)(Context context);
   Error (*cuCtxPopCurrent_v2)(Context* context);
+  Error (*cuCtxGetId)(Context context, unsigned long long* id);  // null before CUDA 12
+};
+
+struct MemoryFunctions {
   Error (*cuMemAlloc_v2)(Pointer* pointer, std::size_t bytes);
   Error (*cuMemFree_v2)(Pointer pointer);
   Error (*cuMemHostRegister_v2)(void* host, std::size_t bytes, unsigned flags);
   Error (*cuMemHostUnregister)(void* host);
   Error (*cuPointerGetAttributes)(unsigned count, int* attributes, void** values, Pointer pointer);
+};
+
+struct StreamFunctions {
   Error (*cuMemcpyDtoHAsync_v2)(void* to, Pointer from, std::size_t bytes, Stream stream);
   Error (*cuMemcpyHtoDAsync_v2)(Pointer to, const void* from, std::size_t bytes, Stream stream);
   Error (*cuStreamCreate)(Stream* stream, unsigned flags);
@@ -69,7 +75,8 @@ struct Table {
   Error (*cuEventQuery)(Event event);
   Error (*cuEventSynchronize)(Event event);
   Error (*cuEventDestroy_v2)(Event event);
-  Error (*cuCtxGetId)(Context context, unsigned long long* id);  // null before CUDA 12
 };
+
+struct Table : ContextFunctions, MemoryFunctions, StreamFunctions {};
 
 }  // namespace millrace::staging::cuda

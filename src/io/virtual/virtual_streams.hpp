@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// The parts of VirtualNet, for its own files only.
+// The sides of connections, the ports and the hosts of a VirtualNet, which are private to it: what a program
+// on a node gets from io/net.hpp.
 #pragma once
 
 #include <algorithm>
