@@ -15,13 +15,13 @@ constexpr MPI_Offset offset_max = MPI_Offset{1} << 60;
 bool Call::measure() {
   memory = a.map;
   if (memory == nullptr || !memory->valid()) return false;
-  if (a.count < 0 || a.offset < 0 || !open.mapped) return false;
+  if (a.count < 0 || a.offset < 0 || !open.view.mapped) return false;
   const std::uint64_t count = static_cast<std::uint64_t>(a.count);
   if (memory->size != 0 && count > bytes_max / memory->size) return false;
   bytes = count * memory->size;
   MPI_Offset offset = a.offset;
   if (moves_pointer() && open.pointer.get(offset) != MPI_SUCCESS) return false;
-  const std::uint64_t etype = open.view.etype_size();
+  const std::uint64_t etype = open.view.map.etype_size();
   if (offset > offset_max / static_cast<MPI_Offset>(etype) || (etype != 1 && bytes % etype != 0))
     return false;
   position = static_cast<std::uint64_t>(offset) * etype;
@@ -33,18 +33,18 @@ Extent Call::touched() { return row.position == Position::shared || !measure() ?
 
 void Call::place() {
   if (bytes == 0) return;
-  if (open.view.filetype().contiguous) {
-    const std::uint64_t begin = open.view.displacement() + position;
+  if (open.view.map.filetype().contiguous) {
+    const std::uint64_t begin = open.view.map.displacement() + position;
     hull = {begin, begin + bytes};
     one_piece = true;
   } else {
-    hull = open.view.hull_of(position, bytes);
-    one_piece = open.view.one_piece(bytes, hull);
+    hull = open.view.map.hull_of(position, bytes);
+    one_piece = open.view.map.one_piece(bytes, hull);
   }
 }
 
 void Call::reserve() {
-  const std::uint64_t etype = open.view.etype_size();
+  const std::uint64_t etype = open.view.map.etype_size();
   MPI_Offset now = 0;
   if (open.pointer.take(static_cast<MPI_Offset>(bytes / etype), now) != MPI_SUCCESS) return;
   if (static_cast<std::uint64_t>(now) * etype == position) return;
@@ -52,16 +52,16 @@ void Call::reserve() {
   place();
 }
 
-void Call::give_back() { open.pointer.set(static_cast<MPI_Offset>(position / open.view.etype_size())); }
+void Call::give_back() { open.pointer.set(static_cast<MPI_Offset>(position / open.view.map.etype_size())); }
 
 client::PieceSource Call::pieces() const {
-  return {open.view, position, *memory, a.memory, static_cast<std::uint64_t>(a.count)};
+  return {open.view.map, position, *memory, a.memory, static_cast<std::uint64_t>(a.count)};
 }
 
 std::uint64_t Call::estimate_pieces() const {
   return memory->contiguous && one_piece
              ? 1
-             : open.view.estimate_pieces(position, *memory, static_cast<std::uint64_t>(a.count));
+             : open.view.map.estimate_pieces(position, *memory, static_cast<std::uint64_t>(a.count));
 }
 
 int Call::complete(std::uint64_t moved) const {

@@ -31,26 +31,27 @@ namespace {
 Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                   const char* datarep) {
   const bool usable = open.pipeline();
-  ++open.views;
-  open.fresh_view = true;
+  ++open.view.set;
+  open.view.fresh = true;
   std::shared_ptr<const client::TypeMap> map = share_map(filetype);
   MPI_Count unit = 0;
-  open.mapped = map != nullptr && disp >= 0 && PMPI_Type_size_x(etype, &unit) == MPI_SUCCESS && unit > 0;
-  if (open.mapped) {
-    open.view =
+  open.view.mapped = map != nullptr && disp >= 0 && PMPI_Type_size_x(etype, &unit) == MPI_SUCCESS && unit > 0;
+  if (open.view.mapped) {
+    open.view.map =
         client::FileView(static_cast<std::uint64_t>(disp), static_cast<std::uint64_t>(unit), std::move(map));
-    open.mapped = open.view.usable() && library_agrees(open.handle, open.view);
+    open.view.mapped = open.view.map.usable() && library_agrees(open.handle, open.view.map);
   }
-  open.foreign = strcasecmp(datarep, "native") != 0;
-  const bool unmapped = !open.mapped && open.writable && open.location != Open::Location::elsewhere &&
-                        !open.bypassed && !open.foreign;
+  open.view.foreign = strcasecmp(datarep, "native") != 0;
+  const bool unmapped = !open.view.mapped && open.writable &&
+                        open.first.location != Open::Location::elsewhere && !open.nodes.bypassed &&
+                        !open.view.foreign;
   const bool taken = !unmapped || set_unmapped_view(open, disp, etype, filetype, datarep);
   open.pointer.start(0, true);
   if (!taken) return Code::io;
   if (open.pipeline() == usable) return {};
   if (open.pipeline()) return open.file->set_direct({});
   return open.file->set_direct(
-      {open.foreign ? client::Reason::foreign_data : reason_for_no_view(filetype, open.path)});
+      {open.view.foreign ? client::Reason::foreign_data : reason_for_no_view(filetype, open.path)});
 }
 
 // Another handle may have pending bytes at the end of the file, so MPI_SEEK_END flushes first.
@@ -70,7 +71,7 @@ void answer_visibility(const Open& open, MPI_Info info) {
   constexpr const char* key = "romio_visibility_immediate";
   std::array<char, MPI_MAX_INFO_VAL + 1> value{};
   int there = 0;
-  if (!open.one_node || PMPI_Info_get(info, key, MPI_MAX_INFO_VAL, value.data(), &there) != MPI_SUCCESS)
+  if (!open.nodes.one || PMPI_Info_get(info, key, MPI_MAX_INFO_VAL, value.data(), &there) != MPI_SUCCESS)
     return;
   if (there != 0 && std::string_view(value.data()) == "false") PMPI_Info_set(info, key, "true");
 }
@@ -89,13 +90,13 @@ int leave(std::unique_ptr<Open> open) {
   end_reading(*open);
   // A rank may register the file as long as it writes or reads. So no node's agent may end the file before
   // all ranks are here.
-  const bool unused = open->meets_at_close && all_ranks(*open, !open->file->used_pipeline());
+  const bool unused = open->nodes.meets_at_close && all_ranks(*open, !open->file->used_pipeline());
   const Status status = open->file->close();
-  if (open->routed && !unused) {  // so the next open finds all nodes' writes
+  if (open->nodes.routed && !unused) {  // so the next open finds all nodes' writes
     (void)all_ranks(*open, true);
     // All ranks of a node share its mount. The other ranks wait for this one in the library's close, which is
     // collective.
-    if (open->looks_again) client::refresh(open->path);
+    if (open->nodes.looks_again) client::refresh(open->path);
   }
   close_unmapped(*open);
   return status.ok() ? MPI_SUCCESS : raise(*open, status);
@@ -104,7 +105,7 @@ int leave(std::unique_ptr<Open> open) {
 // One rank has changed the file's size for all. The mounts of other nodes may remember the old size, and
 // reads there would end at it.
 int was_resized(const Open& open, int result, const Status& flushed) {
-  if (open.routed && result == MPI_SUCCESS) client::refresh(open.path);
+  if (open.nodes.routed && result == MPI_SUCCESS) client::refresh(open.path);
   return flushed.ok() ? result : raise(open, flushed);
 }
 
@@ -125,12 +126,13 @@ int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
   const int result = call<Slot::MPI_File_get_info>(entry, fh, info_used);
   const Open* open = scope.find(fh);
   if (open == nullptr || open->guest || result != MPI_SUCCESS) return result;
-  if (open->reader != nullptr) {
+  if (open->reads.reader != nullptr) {
     PMPI_Info_set(*info_used, "millrace_stage", open->reading() != open->handle ? "whole" : "none");
     return MPI_SUCCESS;
   }
   if (!open->writable) {
-    PMPI_Info_set(*info_used, "millrace_stage", open->through != client::Through::none ? "pieces" : "none");
+    PMPI_Info_set(*info_used, "millrace_stage",
+                  open->reads.through != client::Through::none ? "pieces" : "none");
     return MPI_SUCCESS;
   }
   answer_visibility(*open, *info_used);
@@ -153,7 +155,7 @@ int own_set_view(Entry entry, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, 
   if (open != nullptr) end_all_pending(*open);
   const int result = call<Slot::MPI_File_set_view>(entry, fh, disp, etype, filetype, datarep, info);
   if (open == nullptr || open->guest || result != MPI_SUCCESS) return result;
-  if (open->reader != nullptr) {
+  if (open->reads.reader != nullptr) {
     if (open->reading() == open->handle) return result;
     return call<Slot::MPI_File_set_view>(Entry::pmpi, open->reading(), disp, etype, filetype, datarep, info);
   }
@@ -169,10 +171,10 @@ int own_seek(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_seek>(entry, fh, offset, whence);
-  if (open->guest || open->reader != nullptr) return seek_to_read(entry, *open, offset, whence);
+  if (open->guest || open->reads.reader != nullptr) return seek_to_read(entry, *open, offset, whence);
   if (open->pointer.seek(offset, whence)) return MPI_SUCCESS;
   const Status flushed = settle_size(*open);  // bytes at the end of the file may be pending
-  if (!flushed.ok() && open->location == Open::Location::elsewhere) return raise(*open, flushed);
+  if (!flushed.ok() && open->first.location == Open::Location::elsewhere) return raise(*open, flushed);
   open->pointer.give_to_library();
   const int result = call<Slot::MPI_File_seek>(entry, fh, offset, whence);
   return flushed.ok() ? result : raise(*open, flushed);
@@ -183,7 +185,7 @@ int own_get_position(Entry entry, MPI_File fh, MPI_Offset* offset) noexcept {
   Open* open = scope.find(fh);
   if (open == nullptr || open->guest || offset == nullptr)
     return call<Slot::MPI_File_get_position>(entry, fh, offset);
-  if (open->reader != nullptr) return call<Slot::MPI_File_get_position>(entry, open->reading(), offset);
+  if (open->reads.reader != nullptr) return call<Slot::MPI_File_get_position>(entry, open->reading(), offset);
   return open->pointer.get(*offset);
 }
 
@@ -191,7 +193,7 @@ int own_seek_shared(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noe
   const Scope scope;
   const Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_seek_shared>(entry, fh, offset, whence);
-  if (open->location != Open::Location::everywhere)
+  if (open->first.location != Open::Location::everywhere)
     return not_on_first(*open, "using the shared file pointer");
   const Status flushed = open->file->flush(everything);
   const int result = call<Slot::MPI_File_seek_shared>(entry, fh, offset, whence);
@@ -201,7 +203,7 @@ int own_seek_shared(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noe
 int own_get_position_shared(Entry entry, MPI_File fh, MPI_Offset* offset) noexcept {
   const Scope scope;
   const Open* open = scope.find(fh);
-  if (open == nullptr || open->location == Open::Location::everywhere)
+  if (open == nullptr || open->first.location == Open::Location::everywhere)
     return call<Slot::MPI_File_get_position_shared>(entry, fh, offset);
   return not_on_first(*open, "using the shared file pointer");
 }
@@ -231,7 +233,7 @@ int own_get_size(Entry entry, MPI_File fh, MPI_Offset* size) noexcept {
   Open* open = scope.find(fh);
   if (open == nullptr) return call<Slot::MPI_File_get_size>(entry, fh, size);
   const Status flushed = settle_size(*open);
-  if (!flushed.ok() && open->location == Open::Location::elsewhere) return raise(*open, flushed);
+  if (!flushed.ok() && open->first.location == Open::Location::elsewhere) return raise(*open, flushed);
   const int result = call<Slot::MPI_File_get_size>(entry, fh, size);
   return flushed.ok() ? result : raise(*open, flushed);
 }
@@ -240,7 +242,8 @@ int own_set_atomicity(Entry entry, MPI_File fh, int flag) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
   if (open == nullptr || open->guest) return call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
-  if (open->location != Open::Location::everywhere && flag != 0) return not_on_first(*open, "atomic mode");
+  if (open->first.location != Open::Location::everywhere && flag != 0)
+    return not_on_first(*open, "atomic mode");
   // The flush comes first. After the library's collective call, every write must be visible at once.
   Status status = flag != 0 ? open->file->set_direct({client::Reason::atomic_mode}) : Status{};
   const int result = call<Slot::MPI_File_set_atomicity>(entry, fh, flag);
@@ -255,7 +258,7 @@ int own_sync(Entry entry, MPI_File fh) noexcept {
   const Scope scope;
   Open* open = scope.find(fh);
   if (open == nullptr || open->guest) return call<Slot::MPI_File_sync>(entry, fh);
-  if (open->reader != nullptr) {
+  if (open->reads.reader != nullptr) {
     const int result = call<Slot::MPI_File_sync>(entry, fh);
     look_again(*open);  // no known library syncs a file that is open for reading only
     return result;
@@ -289,8 +292,8 @@ int own_close(Entry entry, MPI_File* fh) {
       if (scope.outermost()) order_routed_files();
       if (open != nullptr) {
         end_all_pending(*open);
-        held = std::move(open->stand_in);
-        if (open->delete_on_close) deleted = open->path;
+        held = std::move(open->first.stand_in);
+        if (open->first.delete_on_close) deleted = open->path;
         first = leave(std::move(open));
       }
     } catch (...) {

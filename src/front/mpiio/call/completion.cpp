@@ -32,8 +32,8 @@ int completed_request(MPI_Count bytes, MPI_Request* request) {
 }
 
 int begin_split(Open& open, MPI_Count bytes) {
-  const std::lock_guard guard(open.split_lock);
-  open.split = {Split::State::ours, bytes, false, nullptr};
+  const std::lock_guard guard(open.begun.split_lock);
+  open.begun.split = {Split::State::ours, bytes, false, nullptr};
   return MPI_SUCCESS;
 }
 

@@ -31,8 +31,8 @@ namespace {
 bool end_split(Open& open, const Row& row, const Arguments& a, int& result) {
   Split split;
   {
-    const std::lock_guard guard(open.split_lock);
-    split = std::exchange(open.split, {});
+    const std::lock_guard guard(open.begun.split_lock);
+    split = std::exchange(open.begun.split, {});
   }
   if (split.staged) {
     Arguments end = a;
@@ -51,8 +51,8 @@ bool end_split(Open& open, const Row& row, const Arguments& a, int& result) {
 }
 
 bool split_active(Open& open) {
-  const std::lock_guard guard(open.split_lock);
-  return open.split.state == Split::State::ours;
+  const std::lock_guard guard(open.begun.split_lock);
+  return open.begun.split.state == Split::State::ours;
 }
 
 bool prepare(Call& call, int& result, Status& flushed) {
@@ -78,7 +78,7 @@ bool prepare(Call& call, int& result, Status& flushed) {
 
 bool writes_alone(const Open& open, const Row& row) {
   return row.direction == Direction::write && open.writable && row.position != Position::shared &&
-         (open.writes_alone() || open.location == Open::Location::elsewhere);
+         (open.writes_alone() || open.first.location == Open::Location::elsewhere);
 }
 
 Status ask_as_guest(Open& open, const Row& row) noexcept {
@@ -91,7 +91,7 @@ Status ask_as_guest(Open& open, const Row& row) noexcept {
 int was_read(Open& open, const Row& row, const Arguments& a, int result) noexcept {
   if (row.direction == Direction::read && row.completion != Completion::split_end && a.count > 0) {
     const std::uint64_t bytes = a.map != nullptr ? a.map->size * static_cast<std::uint64_t>(a.count) : 0;
-    open.reader->bytes.fetch_add(bytes, std::memory_order_relaxed);
+    open.reads.reader->bytes.fetch_add(bytes, std::memory_order_relaxed);
     open.file->note_read(bytes);
   }
   // The program has set its error handler on its own handle, not on that of the copy.
@@ -102,14 +102,14 @@ int was_read(Open& open, const Row& row, const Arguments& a, int result) noexcep
 
 bool read_past_copy(Open& open, const Row& row, const Arguments& a, int& result) noexcept {
   if (row.direction != Direction::read || row.position == Position::shared ||
-      open.reader->copy == MPI_FILE_NULL)
+      open.reads.reader->copy == MPI_FILE_NULL)
     return false;
   try {
     if (row.completion == Completion::split_end) return split_active(open) && end_split(open, row, a, result);
     const Status flushed = ask_as_guest(open, row);
     result = read_by_library({open, row, a});
     if (a.count > 0 && a.map != nullptr)
-      open.reader->bytes += a.map->size * static_cast<std::uint64_t>(a.count);
+      open.reads.reader->bytes += a.map->size * static_cast<std::uint64_t>(a.count);
     if (!flushed.ok()) result = raise(open, flushed);
   } catch (const std::bad_alloc&) {
     result = raise(open, Code::no_memory);
@@ -133,8 +133,8 @@ bool before(Open& open, const Row& row, const Arguments& a, int& result, Status&
 
 int after(Open& open, const Row& row, const Arguments& a, int result, Status flushed) noexcept {
   if (row.completion == Completion::split_begin && result == MPI_SUCCESS) {
-    const std::lock_guard guard(open.split_lock);
-    open.split.state = Split::State::real;
+    const std::lock_guard guard(open.begun.split_lock);
+    open.begun.split.state = Split::State::real;
   }
   if (result == MPI_SUCCESS && row.completion != Completion::split_end) {
     const std::uint64_t bytes = a.map != nullptr ? a.map->size * static_cast<std::uint64_t>(a.count) : 0;

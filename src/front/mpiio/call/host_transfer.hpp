@@ -19,8 +19,9 @@ int after(Open& open, const Row& row, const Arguments& arguments, int result, St
 inline MPI_File source_of(const Open& open, const Row& row) {
   if (row.direction != Direction::read || row.position == Position::shared) return open.handle;
   // A split collective may have begun before the rank left its copy.
-  const bool ends_on_copy = row.completion == Completion::split_end && open.reader->copy != MPI_FILE_NULL;
-  return ends_on_copy ? open.reader->copy : open.reading();
+  const bool ends_on_copy =
+      row.completion == Completion::split_end && open.reads.reader->copy != MPI_FILE_NULL;
+  return ends_on_copy ? open.reads.reader->copy : open.reading();
 }
 // Asks for pending bytes, before a transfer of a handle that is left to the library.
 Status ask_as_guest(Open& open, const Row& row) noexcept;
@@ -45,13 +46,13 @@ inline int call_as_guest(Open& open, const Row& row, const Arguments& arguments,
 template <class Real>
 inline int host_transfer(Open* open, const Row& row, const Arguments& arguments, Real real) noexcept {
   if (open == nullptr) return real(arguments.file);
-  if (open->location != Open::Location::everywhere && row.position == Position::shared)
+  if (open->first.location != Open::Location::everywhere && row.position == Position::shared)
     return not_on_first(*open, "using the shared file pointer");
   if (open->guest) return call_as_guest(*open, row, arguments, real);
-  if (open->reader != nullptr) {
+  if (open->reads.reader != nullptr) {
     const MPI_File source = source_of(*open, row);
     int result = MPI_SUCCESS;
-    if (open->reader->left && read_past_copy(*open, row, arguments, result)) return result;
+    if (open->reads.reader->left && read_past_copy(*open, row, arguments, result)) return result;
     if (source == open->handle)
       return was_read(*open, row, arguments, call_as_guest(*open, row, arguments, real));
     return was_read(*open, row, arguments, real(source));

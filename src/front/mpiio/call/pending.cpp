@@ -28,8 +28,8 @@ namespace {
 using Shared = std::shared_ptr<Pending>;
 
 void forget(Open& open, const Pending& pending) {
-  const std::lock_guard guard(open.pending_lock);
-  std::erase_if(open.pending, [&pending](const Shared& one) { return one.get() == &pending; });
+  const std::lock_guard guard(open.begun.pending_lock);
+  std::erase_if(open.begun.pending, [&pending](const Shared& one) { return one.get() == &pending; });
 }
 
 int query(void* state, MPI_Status* status) {
@@ -63,7 +63,7 @@ int make_request(const Shared& pending, MPI_Request* request) {
 
 Shared prepare(const Call& call) {
   auto pending = std::make_shared<Pending>();
-  pending->view = call.open.view;
+  pending->view = call.open.view.map;
   pending->memory = share_map(call.a.type);
   if (pending->memory.get() != call.memory) return nullptr;
   pending->result.bytes = static_cast<MPI_Count>(call.bytes);
@@ -71,7 +71,7 @@ Shared prepare(const Call& call) {
   pending->again.entry = Entry::pmpi;
   pending->again.map = nullptr;
   if (call.moves_pointer())
-    pending->again.offset = static_cast<MPI_Offset>(call.position / call.open.view.etype_size());
+    pending->again.offset = static_cast<MPI_Offset>(call.position / call.open.view.map.etype_size());
   return pending;
 }
 
@@ -87,7 +87,8 @@ PendingResult read_again(const Arguments& a) {
 }  // namespace
 
 bool can_pend(const Call& call) {
-  return call.open.location == Open::Location::everywhere && call.row.completion != Completion::blocking;
+  return call.open.first.location == Open::Location::everywhere &&
+         call.row.completion != Completion::blocking;
 }
 
 Status begin_pending(const Call& call, int& result) {
@@ -95,8 +96,8 @@ Status begin_pending(const Call& call, int& result) {
   const Shared pending = prepare(call);
   if (pending == nullptr) return Code::unsupported;
   {
-    const std::lock_guard guard(open.pending_lock);
-    open.pending.reserve(open.pending.size() + 1);
+    const std::lock_guard guard(open.begun.pending_lock);
+    open.begun.pending.reserve(open.begun.pending.size() + 1);
   }
   // The program may free the datatype before the read ends.
   if (PMPI_Type_dup(call.a.type, &pending->again.type) != MPI_SUCCESS) return Code::unsupported;
@@ -111,14 +112,14 @@ Status begin_pending(const Call& call, int& result) {
   pending->read = *std::move(read);
   pending->open = &open;
   {
-    const std::lock_guard guard(open.pending_lock);
-    open.pending.push_back(pending);
+    const std::lock_guard guard(open.begun.pending_lock);
+    open.begun.pending.push_back(pending);
   }
   if (call.nonblocking()) {
     result = make_request(pending, call.a.request);
   } else {
-    const std::lock_guard guard(open.split_lock);
-    open.split = {Split::State::ours, pending->result.bytes, false, pending};
+    const std::lock_guard guard(open.begun.split_lock);
+    open.begun.split = {Split::State::ours, pending->result.bytes, false, pending};
     result = MPI_SUCCESS;
   }
   return {};
@@ -140,9 +141,9 @@ void end_all_pending(Open& open) {
   for (;;) {
     Shared last;
     {
-      const std::lock_guard guard(open.pending_lock);
-      if (open.pending.empty()) return;
-      last = open.pending.back();
+      const std::lock_guard guard(open.begun.pending_lock);
+      if (open.begun.pending.empty()) return;
+      last = open.begun.pending.back();
     }
     (void)end_pending(*last);
   }

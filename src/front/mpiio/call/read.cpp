@@ -20,13 +20,13 @@ using client::Through;
 
 void note_read(Open& open, std::uint64_t bytes) {
   open.file->note_read(bytes);
-  open.bytes_read.fetch_add(bytes, std::memory_order_relaxed);
+  open.reads.bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 // True if the agents should carry this read.
 bool goes_through(const Call& call) {
   Open& open = call.open;
-  const Through reads = open.through;
+  const Through reads = open.reads.through;
   if (reads == Through::none) return false;
   if (reads == Through::all) {
     const bool carried = agents_carry(open);
@@ -44,7 +44,7 @@ bool goes_through(const Call& call) {
 // From the file, or through the agents.
 Status read_now(const Call& call, bool through) {
   client::PieceSource source = call.pieces();
-  return through ? call.open.file->read_through(call.open.view, call.position, source, call.hull.end)
+  return through ? call.open.file->read_through(call.open.view.map, call.position, source, call.hull.end)
                  : call.open.file->read(source);
 }
 
@@ -64,7 +64,7 @@ bool read_pieces(Call& call, int& result) {
   if (call.nonblocking() && call.a.request == nullptr) return false;
   const bool through = goes_through(call);
   // The library reads one piece as fast, and in the background if the call is non-blocking.
-  if (!through && (call.one_piece || open.until_written)) return false;
+  if (!through && (call.one_piece || open.reads.until_written)) return false;
   if (const int error = examine(open, Direction::read, call.a); error != MPI_SUCCESS) {
     result = error;
     return true;
@@ -86,16 +86,16 @@ bool read_pieces(Call& call, int& result) {
 // the agents carry.
 bool meet(Open& open, Status& flushed) {
   flushed = open.file->publish();
-  if (!open.until_written) return all_ranks(open, true);
+  if (!open.reads.until_written) return all_ranks(open, true);
   agree_on_writes(open);
-  return open.reads_alone;
+  return open.reads.alone;
 }
 
 // True if this read needs no other rank, on all ranks alike.
 bool needs_no_other(const Call& call) {
   const Open& open = call.open;
-  return open.reads_alone && call.row.position != Position::shared && !open.atomic && !open.foreign &&
-         !open.bypassed;
+  return open.reads.alone && call.row.position != Position::shared && !open.atomic && !open.view.foreign &&
+         !open.nodes.bypassed;
 }
 
 // False, on all ranks alike: the MPI library's own function has to read.
@@ -122,17 +122,17 @@ Status fetch_pieces(const Call& call) {
   const auto fetch = [&](Extent extent) -> Status {
     if (extent.begin >= end) return {};
     const Status status = open.file->fetch(extent);
-    const std::uint64_t size = client::stamp_of(open.stand_in.get()).size;
+    const std::uint64_t size = client::stamp_of(open.first.stand_in.get()).size;
     if (extent.end > size) end = size;
     return status;
   };
-  return client::for_each_extent(open.view, call.position, call.bytes, gap_bytes, extent_bytes, fetch);
+  return client::for_each_extent(open.view.map, call.position, call.bytes, gap_bytes, extent_bytes, fetch);
 }
 
 // Brings the bytes of the next read into the file that the library reads.
 Status bring(Call& call) {
   Open& open = call.open;
-  const bool here = open.location == Open::Location::here;
+  const bool here = open.first.location == Open::Location::here;
   if (call.a.count <= 0) return {};
   // If the extent of a call is unknown, the call may touch the whole file.
   if (!open.pipeline() || !call.measure())
@@ -152,8 +152,8 @@ int read_on_first(Call& call) {
     meet_on_first(open);
   }
   bool wrote = false;  // bytes that the agents have read ahead may be older
-  if (status.ok() && open.location == Open::Location::elsewhere) status = publish_others(open, wrote);
-  const bool through = status.ok() && !wrote && open.through != Through::none;
+  if (status.ok() && open.first.location == Open::Location::elsewhere) status = publish_others(open, wrote);
+  const bool through = status.ok() && !wrote && open.reads.through != Through::none;
   if (int result = MPI_SUCCESS; through && read_pieces(call, result)) return result;
   if (status.ok()) status = bring(call);
   return status.ok() ? read_by_library(call) : raise(open, status);
@@ -184,12 +184,12 @@ int read_by_library(const Call& call) {
 
 bool read(Call& call, int& result, Status& flushed) {
   Open& open = call.open;
-  if (open.location != Open::Location::everywhere) {
+  if (open.first.location != Open::Location::everywhere) {
     result = read_on_first(call);
     return true;
   }
   if (needs_no_other(call) && read_alone(call, result)) return true;
-  if (open.routed && call.meets()) {
+  if (open.nodes.routed && call.meets()) {
     flushed = meet_for_library(open);
   } else {
     flushed = open.file->flush(call.touched());

@@ -19,9 +19,9 @@ bool open_alone(Open& open) {
   const std::string name = open.file->lasting_name();
   const int error =
       call<Slot::MPI_File_open>(Entry::pmpi, MPI_COMM_SELF, name.empty() ? open.path.c_str() : name.c_str(),
-                                amode, info, &open.unmapped);
+                                amode, info, &open.view.unmapped);
   PMPI_Info_free(&info);
-  if (error != MPI_SUCCESS) open.unmapped = MPI_FILE_NULL;
+  if (error != MPI_SUCCESS) open.view.unmapped = MPI_FILE_NULL;
   return error == MPI_SUCCESS;
 }
 
@@ -35,7 +35,7 @@ bool take_position(const Call& call, MPI_Offset& position) {
   FilePointer& pointer = call.open.pointer;
   if (a.count <= 0 || a.type == MPI_DATATYPE_NULL || PMPI_Type_size_x(a.type, &size) != MPI_SUCCESS)
     return pointer.get(position) == MPI_SUCCESS;  // the library reports the error
-  const MPI_Offset etypes = a.count * size / static_cast<MPI_Count>(call.open.unmapped_etype);
+  const MPI_Offset etypes = a.count * size / static_cast<MPI_Count>(call.open.view.unmapped_etype);
   return pointer.take(etypes, position) == MPI_SUCCESS;
 }
 
@@ -45,11 +45,11 @@ bool set_unmapped_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Data
                        const char* datarep) {
   MPI_Count unit = 0;
   const bool set = PMPI_Type_size_x(etype, &unit) == MPI_SUCCESS && unit > 0 &&
-                   (open.unmapped != MPI_FILE_NULL || open_alone(open)) &&
-                   call<Slot::MPI_File_set_view>(Entry::pmpi, open.unmapped, disp, etype, filetype, datarep,
-                                                 MPI_INFO_NULL) == MPI_SUCCESS;
+                   (open.view.unmapped != MPI_FILE_NULL || open_alone(open)) &&
+                   call<Slot::MPI_File_set_view>(Entry::pmpi, open.view.unmapped, disp, etype, filetype,
+                                                 datarep, MPI_INFO_NULL) == MPI_SUCCESS;
   if (set) {
-    open.unmapped_etype = static_cast<std::uint64_t>(unit);
+    open.view.unmapped_etype = static_cast<std::uint64_t>(unit);
     return true;
   }
   close_unmapped(open);  // the handle still has an earlier view, so no write may use it
@@ -64,7 +64,7 @@ bool set_unmapped_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Data
 int write_unmapped(const Call& call) {
   Open& open = call.open;
   if (call.nonblocking() && call.a.request == nullptr) return raise_class(open, MPI_ERR_ARG);
-  if (open.unmapped == MPI_FILE_NULL) return raise_class(open, MPI_ERR_IO);
+  if (open.view.unmapped == MPI_FILE_NULL) return raise_class(open, MPI_ERR_IO);
   MPI_Offset position = 0;
   if (!take_position(call, position)) return raise_class(open, MPI_ERR_IO);
   const Status flushed = open.file->prepare_direct_write(everything);
@@ -73,7 +73,7 @@ int write_unmapped(const Call& call) {
   MPI_Status status;
   Arguments at = call.a;
   at.offset = position;
-  at.file = open.unmapped;
+  at.file = open.view.unmapped;
   const int error = call_alone(alone, at, &status);
   if (error != MPI_SUCCESS) {
     PMPI_File_call_errhandler(open.handle, error);
@@ -86,7 +86,7 @@ int write_unmapped(const Call& call) {
 }
 
 void close_unmapped(Open& open) {
-  if (open.unmapped != MPI_FILE_NULL) PMPI_File_close(&open.unmapped);
+  if (open.view.unmapped != MPI_FILE_NULL) PMPI_File_close(&open.view.unmapped);
 }
 
 }  // namespace millrace::front

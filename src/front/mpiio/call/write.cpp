@@ -44,7 +44,7 @@ class Pieces {
 
   // Writes the staged bytes, up to the last whole etype.
   int drain() {
-    const std::uint64_t etype = open_.view.etype_size();
+    const std::uint64_t etype = open_.view.map.etype_size();
     const std::uint64_t size = staged_.size() - staged_.size() % etype;
     if (size == 0) return MPI_SUCCESS;
     const int error = call<Slot::MPI_File_write_at>(
@@ -112,7 +112,7 @@ int write_past_pipeline(const Call& call) {
   open.file->note_direct_write(call.hull);
   if (by_library) return MPI_SUCCESS;
   if (call.moves_pointer())
-    open.pointer.set(static_cast<MPI_Offset>((call.position + call.bytes) / open.view.etype_size()));
+    open.pointer.set(static_cast<MPI_Offset>((call.position + call.bytes) / open.view.map.etype_size()));
   return call.complete(call.bytes);
 }
 
@@ -148,17 +148,17 @@ int write_measured(Call& call) {
       {.bytes = call.bytes,
        .pieces = pieces,
        .calls = call.one_piece ? 1 : pieces,
-       .swept = sieved ? open.view.estimate_swept(call.position, call.bytes, open.sweep) : 0,
+       .swept = sieved ? open.view.map.estimate_swept(call.position, call.bytes, open.sweep) : 0,
        .nonblocking = call.nonblocking(),
        .goes_on = call.a.goes_on,
-       .met = open.takes_meeting() && call.row.coordination == Coordination::independent});
+       .met = open.view.takes_meeting() && call.row.coordination == Coordination::independent});
   return pipeline ? write_through_pipeline(call) : write_past_pipeline(call);
 }
 
 // Carries out a write with wrong arguments, or with a datatype without a map.
 int write_unmeasured(const Call& call) {
   Open& open = call.open;
-  if (open.location == Open::Location::elsewhere)
+  if (open.first.location == Open::Location::elsewhere)
     return not_on_first(open, "writing with these arguments or this view");
   const Status flushed = open.file->prepare_direct_write(everything);
   return flushed.ok() ? write_by_library(call) : raise(open, flushed);
@@ -179,14 +179,14 @@ bool sound(Call& call) {
 bool write_linear(const Call& call, int& result) {
   Open& open = call.open;
   const Arguments& a = call.a;
-  const bool elsewhere = open.location == Open::Location::elsewhere;
-  if ((open.view.filetype().contiguous && !elsewhere) || a.count <= 0 || a.offset < 0 ||
+  const bool elsewhere = open.first.location == Open::Location::elsewhere;
+  if ((open.view.map.filetype().contiguous && !elsewhere) || a.count <= 0 || a.offset < 0 ||
       a.type == MPI_DATATYPE_NULL || (call.nonblocking() && a.request == nullptr))
     return false;
   MPI_Count data = 0;
   if (PMPI_Type_size_x(a.type, &data) != MPI_SUCCESS || data <= 0) return false;
   const auto size = static_cast<std::uint64_t>(data);
-  if (size % open.view.etype_size() != 0) return false;
+  if (size % open.view.map.etype_size() != 0) return false;
   Linear linear(a.memory, a.type, a.count, size);
   Row now = call.row;
   now.completion = Completion::blocking;
@@ -202,7 +202,7 @@ bool write_linear(const Call& call, int& result) {
     Call part{open, now, bytes};
     result = sound(part) ? write_measured(part) : write_unmeasured(part);
     if (result != MPI_SUCCESS) return true;
-    bytes.offset += bytes.count / static_cast<MPI_Offset>(open.view.etype_size());
+    bytes.offset += bytes.count / static_cast<MPI_Offset>(open.view.map.etype_size());
   }
   if (linear.failed()) {
     if (begun) result = raise(open, Code::io);
@@ -216,7 +216,8 @@ bool write_linear(const Call& call, int& result) {
 
 int write(Call& call) {
   if (call.is_empty()) return write_nothing(call);
-  if (!call.open.mapped && call.open.location != Open::Location::elsewhere) return write_unmapped(call);
+  if (!call.open.view.mapped && call.open.first.location != Open::Location::elsewhere)
+    return write_unmapped(call);
   if (sound(call)) return write_measured(call);
   int result = MPI_SUCCESS;
   const bool done = call.memory == nullptr && write_linear(call, result);

@@ -105,7 +105,7 @@ bool Staged::run(int& result) {
   const bool split = row_.completion == Completion::split_begin;
   // The library's non-blocking calls cannot use memory that Millrace copies from.
   if (nonblocking && (a_.request == nullptr || (collective() && !alone()))) return false;
-  if (split && (writes() ? !alone() : open_ == nullptr || open_->guest || open_->reader != nullptr))
+  if (split && (writes() ? !alone() : open_ == nullptr || open_->guest || open_->reads.reader != nullptr))
     return false;
   if (map_ != nullptr) bytes_ = map_->size * static_cast<std::uint64_t>(a_.count);
   const LibraryView view = view_of(a_.file);
@@ -154,9 +154,9 @@ int Staged::complete_all() {
   if (row_.completion == Completion::nonblocking) return completed_request(moved, a_.request);
   if (row_.completion == Completion::split_begin) {
     if (writes()) return begin_split(*open_, moved);
-    const std::lock_guard guard(open_->split_lock);
-    open_->split.bytes = moved;
-    open_->split.staged = open_->split.state == Split::State::real;
+    const std::lock_guard guard(open_->begun.split_lock);
+    open_->begun.split.bytes = moved;
+    open_->begun.split.staged = open_->begun.split.state == Split::State::real;
     return MPI_SUCCESS;
   }
   set_status(a_.status, moved);

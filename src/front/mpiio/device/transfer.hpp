@@ -14,7 +14,8 @@ namespace millrace::front {
 // True if this call has to check whether a device's driver is loaded. Small writes into the pipeline do not
 // check; larger calls do.
 inline bool worth_looking(const Open* open, const Row& row, const Arguments& arguments) {
-  return open == nullptr || row.direction == Direction::read || !open->mapped || arguments.map == nullptr ||
+  return open == nullptr || row.direction == Direction::read || !open->view.mapped ||
+         arguments.map == nullptr ||
          arguments.map->size * static_cast<std::uint64_t>(arguments.count) >= device::worth_looking_bytes;
 }
 

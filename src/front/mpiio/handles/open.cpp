@@ -53,10 +53,10 @@ int raise_class(const Open& open, int value) {
 }
 
 bool all_ranks(Open& open, bool mine) {
-  if (open.ranks == nullptr) open.ranks = ranks_of_file(open.handle, open.group);
-  if (open.ranks == nullptr) return false;
-  if (open.ranks->size == 1) return mine;
-  return all_of(open.ranks->comm, mine);
+  if (open.nodes.ranks == nullptr) open.nodes.ranks = ranks_of_file(open.handle, open.nodes.group);
+  if (open.nodes.ranks == nullptr) return false;
+  if (open.nodes.ranks->size == 1) return mine;
+  return all_of(open.nodes.ranks->comm, mine);
 }
 
 }  // namespace millrace::front

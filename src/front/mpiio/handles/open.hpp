@@ -40,73 +40,91 @@ struct Reader {
   std::atomic<std::uint64_t> bytes{0};
 };
 
+// The view of a file, as this rank has set it.
+struct View {
+  client::FileView map;
+  bool mapped = true;               // `map` is the view; else Millrace cannot map it to pieces
+  bool foreign = false;             // a data representation other than native
+  std::uint32_t set = 0;            // views that the program has set
+  std::atomic<bool> fresh = false;  // no write has used the last view yet
+  // The handle for a view that cannot be mapped (call/unmapped.hpp).
+  MPI_File unmapped = MPI_FILE_NULL;
+  std::uint64_t unmapped_etype = 1;  // bytes
+
+  // True once for each view after the first. The ranks have met in MPI_File_set_view.
+  bool takes_meeting() { return set > 1 && fresh.exchange(false, std::memory_order_relaxed); }
+};
+
+// The ranks of a file, and how their nodes work together.
+struct NodesOfFile {
+  bool one = false;             // all ranks are on this node
+  bool routed = false;          // several nodes have the file open, and their agents work together
+  bool looks_again = false;     // routed, and this rank refreshes the mount of its node at close
+  bool meets_at_close = false;  // a rank may still need its agent when others close
+  bool bypassed = false;        // all ranks leave the file to the MPI library (client::Apart)
+  // For agreements between the ranks (all_ranks).
+  std::uint64_t group = 0;             // the same number on all ranks
+  std::shared_ptr<const Ranks> ranks;  // nullptr until first needed
+};
+
+// The way that reads of a file take, if it is not the MPI library's own (call/read.hpp).
+struct Reads {
+  std::atomic<bool> alone = false;  // reads need no other rank, on all ranks alike
+  std::atomic<client::Through> through =
+      client::Through::none;                       // which reads the agents carry (open/through.hpp)
+  std::shared_ptr<const client::Meeting> untried;  // a late meeting, until agents_carry() tries it
+  std::once_flag tried;
+  bool until_written = false;            // `through` was set at open, on all ranks alike
+  std::unique_ptr<Reader> reader;        // nullptr: the file may be written, or its reads need no other rank
+  std::uint64_t size_at_open = 0;        // of a file that is only read, through the agents
+  std::atomic<std::uint64_t> bytes = 0;  // read by this rank, past the library
+};
+
+// Calls that have begun, and have not ended yet.
+struct Begun {
+  std::mutex split_lock;
+  Split split;
+  std::mutex pending_lock;
+  std::vector<std::shared_ptr<Pending>> pending;  // reads whose bytes are on their way (call/pending.hpp)
+};
+
+// For target=first, where only rank 0's node has the file. On other nodes the library has a stand-in. The
+// stand-in contains only bytes that were fetched for reads.
+struct OnFirst {
+  enum class Location { everywhere, here, elsewhere } location = Location::everywhere;
+  Fd stand_in;  // the file of the library's handle; held so that the library can open its name again
+  bool delete_on_close = false;  // this rank deletes the file at close
+  bool maker = false;            // rank 0
+};
+
 // Millrace's object for an MPI_File, beside the MPI library's own. MPI_File_open makes it, MPI_File_close
 // destroys it, and the table of open files owns it. As thread safe as MPI requires: transfers may run in
 // several threads. Calls that change the view or atomic mode are collective and must not run beside a
 // transfer.
 struct Open {
+  using Location = OnFirst::Location;
+
   MPI_File handle = MPI_FILE_NULL;
   std::string path;
   std::unique_ptr<client::File> file;
-  client::FileView view;
-  bool mapped = true;                    // Millrace can map this rank's view to pieces
-  std::uint32_t views = 0;               // views that the program has set
-  std::atomic<bool> fresh_view = false;  // no write has used the last view yet
-  bool atomic = false;
-  bool one_node = false;        // all ranks of the file are on this node
-  bool routed = false;          // several nodes have the file open, and their agents work together
-  bool looks_again = false;     // routed, and this rank refreshes the mount of its node at close
-  bool meets_at_close = false;  // routed or through: a rank may still need its agent when others close
-  bool bypassed = false;        // all ranks leave the file to the MPI library (Apart)
-  bool foreign = false;         // a data representation other than native
-  client::Sweep sweep;          // for direct writes with holes (open/sieving.hpp); window 0: no data sieving
-  std::atomic<bool> reads_alone = false;  // reads need no other rank (call/read.hpp), on all ranks alike
-  std::atomic<client::Through> through =
-      client::Through::none;                       // which reads the agents carry (open/through.hpp)
-  std::shared_ptr<const client::Meeting> untried;  // a late meeting, until agents_carry() tries it
-  std::once_flag tried;
-  bool until_written = false;  // `through` was set at open, on all ranks alike
-
-  bool pipeline() const { return mapped && writes_alone(); }
-  // True if writes need no other rank. They take the pipeline or the library's independent functions.
-  bool writes_alone() const { return !atomic && !foreign && !bypassed; }
-
-  // True once for each view after the first. The ranks have met in MPI_File_set_view.
-  bool takes_meeting() { return views > 1 && fresh_view.exchange(false, std::memory_order_relaxed); }
-
-  // The handle for a view that cannot be mapped (call/unmapped.hpp).
-  MPI_File unmapped = MPI_FILE_NULL;
-  std::uint64_t unmapped_etype = 1;  // bytes
-
-  // For agreements between the file's ranks (all_ranks).
-  std::uint64_t group = 0;             // the same number on all ranks
-  std::shared_ptr<const Ranks> ranks;  // nullptr until first needed
-
+  View view;
   FilePointer pointer{handle};
-
-  std::mutex split_lock;
-  Split split;
-
-  // Reads whose bytes are on their way (call/pending.hpp).
-  std::mutex pending_lock;
-  std::vector<std::shared_ptr<Pending>> pending;
-
-  // For target=first, where only rank 0's node has the file. On other nodes the library has a stand-in. The
-  // stand-in contains only bytes that were fetched for reads.
-  enum class Location { everywhere, here, elsewhere } location = Location::everywhere;
-  Fd stand_in;  // the file of the library's handle; held so that the library can open its name again
-  bool delete_on_close = false;  // this rank deletes the file at close
+  NodesOfFile nodes;
+  Reads reads;
+  Begun begun;
+  OnFirst first;
+  client::Sweep sweep;  // for direct writes with holes (open/sieving.hpp); window 0: no data sieving
+  bool atomic = false;
   bool writable = true;
-  bool maker = false;  // rank 0
-
-  // The MPI library alone uses this handle. Millrace only asks for pending bytes of the file before a call.
-  bool guest = false;
-
-  std::unique_ptr<Reader> reader;     // nullptr: the file may be written, or its reads need no other rank
+  bool guest = false;  // the MPI library alone uses this handle, after a question for pending bytes
   std::atomic<bool> written = false;  // this rank has written the file by this handle, or later by another
-  std::uint64_t size_at_open = 0;     // of a file that is only read, through the agents
-  std::atomic<std::uint64_t> bytes_read{0};  // ... by this rank, past the library
+
+  bool pipeline() const { return view.mapped && writes_alone(); }
+  // True if writes need no other rank. They take the pipeline or the library's independent functions.
+  bool writes_alone() const { return !atomic && !view.foreign && !nodes.bypassed; }
+  // The handle that reads the bytes.
   MPI_File reading() const {
+    const Reader* const reader = reads.reader.get();
     return reader != nullptr && reader->copy != MPI_FILE_NULL && !reader->left ? reader->copy : handle;
   }
 };

@@ -28,7 +28,8 @@ Table& table() {
 }
 
 bool is_ordered(const Open& open) {
-  return open.routed || open.bypassed || open.guest || open.reader != nullptr || !open.writable;
+  return open.nodes.routed || open.nodes.bypassed || open.guest || open.reads.reader != nullptr ||
+         !open.writable;
 }
 
 }  // namespace
@@ -96,7 +97,8 @@ bool is_writable(const Open& open) {
 }
 
 void leave_agents(Open& open) {
-  if (open.through.exchange(client::Through::none) != client::Through::none) open.file->end_read_through();
+  if (open.reads.through.exchange(client::Through::none) != client::Through::none)
+    open.file->end_read_through();
 }
 
 }  // namespace
@@ -104,15 +106,16 @@ void leave_agents(Open& open) {
 Handles handles_of(const std::string& path) {
   Handles found;
   each_of_same_file(path, any, [&found](const Open& open) {
-    found.bypassed |= open.bypassed;
-    found.routed |= open.routed;
+    found.bypassed |= open.nodes.bypassed;
+    found.routed |= open.nodes.routed;
     found.written |= open.written;
     found.writable |= is_writable(open);
-    found.plain |= !open.routed && open.through == client::Through::none && open.file->registered();
+    found.plain |=
+        !open.nodes.routed && open.reads.through == client::Through::none && open.file->registered();
   });
   const std::shared_lock guard(table().lock);
   for (const auto& [handle, open] : table().files) {
-    const bool by_stand_in = open->location == Open::Location::elsewhere && open->path == path;
+    const bool by_stand_in = open->first.location == Open::Location::elsewhere && open->path == path;
     found.writable |= by_stand_in && open->writable;
   }
   return found;
@@ -120,7 +123,7 @@ Handles handles_of(const std::string& path) {
 
 void bypass_same_file(const std::string& path, client::Reason reason) {
   each_of_same_file(path, any, [reason](const Open& open) {
-    if (!open.bypassed) (void)open.file->bar(reason);
+    if (!open.nodes.bypassed) (void)open.file->bar(reason);
   });
 }
 
@@ -133,9 +136,9 @@ void leave_copies(const std::string& path) {
   std::uint64_t number = 0;
   bool known = false;
   for (const auto& [handle, open] : table().files) {
-    Reader* const reader = open->reader.get();
+    Reader* const reader = open->reads.reader.get();
     if (reader == nullptr || reader->copy == MPI_FILE_NULL || reader->left) continue;
-    if (open->location != Open::Location::everywhere) continue;
+    if (open->first.location != Open::Location::everywhere) continue;
     if (!std::exchange(known, true)) number = client::stamp_of(path).inode;
     if (number != 0 && number != reader->original.inode) continue;
     MPI_Offset position = 0;
@@ -148,12 +151,12 @@ void leave_copies(const std::string& path) {
 }  // namespace
 
 void note_write(Open& open, bool on_all) {
-  if (on_all && open.until_written) open.reads_alone = false;
+  if (on_all && open.reads.until_written) open.reads.alone = false;
   if (open.written.load(std::memory_order_relaxed) || open.written.exchange(true)) return;
   leave_agents(open);
   leave_copies(open.path);
   each_of_same_file(
-      open.path, [](const Open& other) { return other.until_written && !other.written; },
+      open.path, [](const Open& other) { return other.reads.until_written && !other.written; },
       [](Open& other) {
         other.written = true;
         leave_agents(other);
@@ -165,7 +168,7 @@ Status publish_others(const Open& open, bool& wrote) {
   const std::shared_lock guard(table().lock);
   for (const auto& [handle, other] : table().files) {
     const bool has_written =
-        other->location == Open::Location::elsewhere && other->writable && other->written;
+        other->first.location == Open::Location::elsewhere && other->writable && other->written;
     if (!has_written || other.get() == &open || other->path != open.path) continue;
     wrote = true;
     const Status status = other->file->publish();
@@ -175,8 +178,8 @@ Status publish_others(const Open& open, bool& wrote) {
 }
 
 void agree_on_writes(Open& open) {
-  if (!open.until_written || !open.reads_alone || all_ranks(open, !open.written)) return;
-  open.reads_alone = false;
+  if (!open.reads.until_written || !open.reads.alone || all_ranks(open, !open.written)) return;
+  open.reads.alone = false;
   leave_agents(open);
 }
 

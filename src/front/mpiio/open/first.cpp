@@ -60,14 +60,16 @@ int read_first(const Opening& how) {
   if (!all_of(how.comm, result == MPI_SUCCESS))
     return result != MPI_SUCCESS ? result : refuse_open(MPI_ERR_IO);
   auto open = std::make_unique<Open>();
-  open->location = Open::Location::here;
-  open->reader = std::make_unique<Reader>();
-  if (!all_of(how.comm, open_for_this_rank(*copy, *open->reader))) close_copy(*open->reader);
+  open->first.location = Open::Location::here;
+  open->reads.reader = std::make_unique<Reader>();
+  if (!all_of(how.comm, open_for_this_rank(*copy, *open->reads.reader))) close_copy(*open->reads.reader);
   open->handle = *how.fh;
   open->path = how.plan.path;
-  open->group = how.plan.group;
-  open->file = client::open(
-      {.path = open->path, .group = open->group, .settings = how.plan.settings.file, .writable = false});
+  open->nodes.group = how.plan.group;
+  open->file = client::open({.path = open->path,
+                             .group = open->nodes.group,
+                             .settings = how.plan.settings.file,
+                             .writable = false});
   (void)open->file->set_direct({client::Reason::copy_on_node});
   add(std::move(open));
   return MPI_SUCCESS;
@@ -151,19 +153,19 @@ int open_in_place(const Opening& how) {
   if (!all_of(how.comm, result == MPI_SUCCESS))
     return result != MPI_SUCCESS ? result : refuse_open(MPI_ERR_IO);
   auto open = std::make_unique<Open>();
-  open->location = stands->here ? Open::Location::here : Open::Location::elsewhere;
+  open->first.location = stands->here ? Open::Location::here : Open::Location::elsewhere;
   open->handle = *how.fh;
   open->path = how.plan.path;
-  open->group = how.plan.group;
-  open->routed = true;
-  open->meets_at_close = (how.amode & MPI_MODE_RDONLY) != 0;
-  open->view = client::FileView(0, 1, share_map(MPI_BYTE));
-  open->maker = how.maker;
-  open->delete_on_close = how.maker && (how.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
+  open->nodes.group = how.plan.group;
+  open->nodes.routed = true;
+  open->nodes.meets_at_close = (how.amode & MPI_MODE_RDONLY) != 0;
+  open->view.map = client::FileView(0, 1, share_map(MPI_BYTE));
+  open->first.maker = how.maker;
+  open->first.delete_on_close = how.maker && (how.amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
   open->writable = (how.amode & MPI_MODE_RDONLY) == 0;
   client::OpenRequest request{.path = open->path,
                               .stand_in = stands->here ? "" : name,
-                              .group = open->group,
+                              .group = open->nodes.group,
                               .members = stands->members,
                               .settings = stands->settings,
                               .writable = open->writable,
@@ -171,10 +173,10 @@ int open_in_place(const Opening& how) {
                               .through = !open->writable};
   if (!open->writable && !stands->here && how.through) {
     request.file_bytes = how.plan.size;
-    open->through = client::Through::all;
+    open->reads.through = client::Through::all;
   }
   open->file = client::open(std::move(request));
-  open->stand_in = std::move(stands->fd);
+  open->first.stand_in = std::move(stands->fd);
   if (!all_of(how.comm, open->file->registered())) {
     client::log(open->path + " cannot be reached from every node, and was not opened: " +
                 (how.alone
@@ -266,15 +268,17 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
 void meet_on_first(Open& open) { (void)all_ranks(open, true); }
 
 Status settle_size(Open& open) {
-  return open.location == Open::Location::elsewhere ? open.file->fetch({}) : open.file->flush(everything);
+  return open.first.location == Open::Location::elsewhere ? open.file->fetch({})
+                                                          : open.file->flush(everything);
 }
 
 int resize_first(Open& open, MPI_Offset bytes, bool cut) {
   Status status = open.file->publish();
   meet_on_first(open);
-  if (open.maker && status.ok()) {
+  if (open.first.maker && status.ok()) {
     const auto size = static_cast<std::uint64_t>(bytes);
-    status = cut ? client::resize(open.stand_in.get(), size) : client::reserve(open.stand_in.get(), size);
+    status = cut ? client::resize(open.first.stand_in.get(), size)
+                 : client::reserve(open.first.stand_in.get(), size);
   }
   const bool all = all_ranks(open, status.ok());
   if (all) return MPI_SUCCESS;

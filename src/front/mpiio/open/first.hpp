@@ -29,7 +29,7 @@ Status settle_size(Open& open);
 
 // True if the file has target=first and is open for writing.
 inline bool changes_first(const Open& open) {
-  return open.location != Open::Location::everywhere && open.writable && open.reader == nullptr;
+  return open.first.location != Open::Location::everywhere && open.writable && open.reads.reader == nullptr;
 }
 // MPI_File_set_size of such a file, or MPI_File_preallocate if `cut` is false. Rank 0 changes the file,
 // because the rank that the library chooses may be on a node without the file. Collective.

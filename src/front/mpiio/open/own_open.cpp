@@ -78,21 +78,21 @@ std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest
 
 // Completes a file that several nodes have open.
 void set_routed(Open& open, MPI_Comm comm, bool first_of_node, Through carried) {
-  open.routed = true;
-  open.ranks = ranks_of(comm);
-  open.looks_again = first_of_node;
-  open.meets_at_close = may_join_late(open.file->settings());
-  open.until_written = carried != Through::none;
-  open.through = carried;
-  open.reads_alone = open.until_written;
+  open.nodes.routed = true;
+  open.nodes.ranks = ranks_of(comm);
+  open.nodes.looks_again = first_of_node;
+  open.nodes.meets_at_close = may_join_late(open.file->settings());
+  open.reads.until_written = carried != Through::none;
+  open.reads.through = carried;
+  open.reads.alone = open.reads.until_written;
 }
 
 std::unique_ptr<Open> new_open(MPI_File handle, const std::string& path, const Agreement& all) {
   auto open = std::make_unique<Open>();
   open->handle = handle;
   open->path = path;
-  open->group = all.participants.group;
-  open->view = client::FileView(0, 1, share_map(MPI_BYTE));
+  open->nodes.group = all.participants.group;
+  open->view.map = client::FileView(0, 1, share_map(MPI_BYTE));
   return open;
 }
 
@@ -149,17 +149,17 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
                                 .named = named,
                                 .leaves_small = true},
                                meeting, apart);
-  open->bypassed = apart != Apart::no;
-  open->one_node = members != 0;
-  if (members != 0 && !open->bypassed) {
+  open->nodes.bypassed = apart != Apart::no;
+  open->nodes.one = members != 0;
+  if (members != 0 && !open->nodes.bypassed) {
     const client::Costs& costs = decision.costs.costs;
     open->sweep = {sieve_bytes(handle, path), costs.call_ps / costs.swept_byte_ps};
   }
-  open->reads_alone = members != 0 && all.library_reads == 0 && (amode & MPI_MODE_WRONLY) == 0;
-  if (members == 0 && !open->bypassed) set_routed(*open, comm, meeting.first_of_node, carried);
-  if (open->bypassed) bypass_same_file(path, client::why(Apart::left_before));
+  open->reads.alone = members != 0 && all.library_reads == 0 && (amode & MPI_MODE_WRONLY) == 0;
+  if (members == 0 && !open->nodes.bypassed) set_routed(*open, comm, meeting.first_of_node, carried);
+  if (open->nodes.bypassed) bypass_same_file(path, client::why(Apart::left_before));
   const bool speaks = rank == 0 && (members == 0 || client::is_first_of_node());
-  if (open->bypassed && speaks) client::tell(apart, path, settings.file);
+  if (open->nodes.bypassed && speaks) client::tell(apart, path, settings.file);
   if ((amode & MPI_MODE_APPEND) == 0) open->pointer.start(0, true);
   add(std::move(open));
   return true;

@@ -99,10 +99,10 @@ void read_on_this_node(OwnOpen& own, std::uint64_t group) {
   auto open = std::make_unique<Open>();
   open->handle = own.handle;
   open->path = own.path;
-  open->group = group;
-  open->view = client::FileView(0, 1, share_map(MPI_BYTE));
+  open->nodes.group = group;
+  open->view.map = client::FileView(0, 1, share_map(MPI_BYTE));
   open->writable = false;
-  open->reads_alone = true;
+  open->reads.alone = true;
   open->pointer.start(0, true);
   open->file = client::open({.path = own.path,
                              .group = group,
@@ -138,12 +138,12 @@ bool read_on_nodes(client::Team& team, OwnOpen& own, ReadIntroductions& heard) {
   auto open = std::make_unique<Open>();
   open->handle = own.handle;
   open->path = own.path;
-  open->group = all.participants.group;
-  open->reader = std::make_unique<Reader>();
-  open->reader->original.size = all.bytes;
+  open->nodes.group = all.participants.group;
+  open->reads.reader = std::make_unique<Reader>();
+  open->reads.reader->original.size = all.bytes;
   const StagePlan plan{own.path, own.settings, all.participants.group, automatic ? nearly_whole : 0,
                        own.share};
-  const bool staged = may_stage && stage(own.comm, plan, *open->reader);
+  const bool staged = may_stage && stage(own.comm, plan, *open->reads.reader);
   const bool refused = stage_as == Stage::whole && all.writable != 0;
   if (refused && own.first)
     client::log(own.path + " is read where it is, not copied to every node: a rank has it open for writing");
@@ -229,8 +229,8 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
 }
 
 void look_again(Open& open) {
-  Reader& reader = *open.reader;
-  if (reader.copy == MPI_FILE_NULL || open.location != Open::Location::everywhere) return;
+  Reader& reader = *open.reads.reader;
+  if (reader.copy == MPI_FILE_NULL || open.first.location != Open::Location::everywhere) return;
   if (all_ranks(open, !reader.left && client::stamp_of(open.path) == reader.original)) return;
   MPI_Offset position = 0;
   if (!reader.left && PMPI_File_get_position(reader.copy, &position) == MPI_SUCCESS)
@@ -240,10 +240,11 @@ void look_again(Open& open) {
 }
 
 void end_reading(Open& open) {
-  if (open.until_written && !open.writable) shares.add(open.path, open.bytes_read.load(), open.size_at_open);
-  if (open.reader == nullptr) return;
-  shares.add(open.path, open.reader->bytes.load(), open.reader->original.size);
-  close_copy(*open.reader);
+  if (open.reads.until_written && !open.writable)
+    shares.add(open.path, open.reads.bytes.load(), open.reads.size_at_open);
+  if (open.reads.reader == nullptr) return;
+  shares.add(open.path, open.reads.reader->bytes.load(), open.reads.reader->original.size);
+  close_copy(*open.reads.reader);
 }
 
 }  // namespace millrace::front

@@ -38,11 +38,11 @@ Apart open_through(client::Team& team, ThroughPlan plan, client::Company& compan
                                                      .routing = meeting.routing,
                                                      .through = true,
                                                      .found = std::move(plan.found),
-                                                     .file_bytes = open.reader->original.size,
+                                                     .file_bytes = open.reads.reader->original.size,
                                                      .leaves_small = true,
                                                      .late = !registers});
   if (meeting.late) {
-    open.untried = std::make_shared<const client::Meeting>(meeting);
+    open.reads.untried = std::make_shared<const client::Meeting>(meeting);
   } else if (all_of(plan.comm, meeting.reaches && (file->registered() || !registers))) {
     client::remember_meeting(meeting,
                              true);  // now each agent knows the file, so the agents may call each other
@@ -50,26 +50,27 @@ Apart open_through(client::Team& team, ThroughPlan plan, client::Company& compan
     file->withdraw();
     return Apart::unreachable;
   }
-  open.size_at_open = open.reader->original.size;
-  open.reader.reset();
+  open.reads.size_at_open = open.reads.reader->original.size;
+  open.reads.reader.reset();
   open.file = std::move(file);
-  open.ranks = ranks_of(plan.comm);
-  open.meets_at_close = true;
-  open.view = client::FileView(0, 1, share_map(MPI_BYTE));
+  open.nodes.ranks = ranks_of(plan.comm);
+  open.nodes.meets_at_close = true;
+  open.view.map = client::FileView(0, 1, share_map(MPI_BYTE));
   open.writable = false;
-  open.reads_alone = true;
-  open.through = plan.large ? Through::all : Through::small;
-  open.until_written = true;
+  open.reads.alone = true;
+  open.reads.through = plan.large ? Through::all : Through::small;
+  open.reads.until_written = true;
   open.pointer.start(0, true);
   return Apart::no;
 }
 
 bool agents_carry(Open& open) {
-  std::call_once(open.tried, [&open] {
-    if (open.untried != nullptr && !client::try_meeting(*open.untried)) open.through = Through::none;
-    open.untried.reset();
+  std::call_once(open.reads.tried, [&open] {
+    if (open.reads.untried != nullptr && !client::try_meeting(*open.reads.untried))
+      open.reads.through = Through::none;
+    open.reads.untried.reset();
   });
-  return open.through != Through::none;
+  return open.reads.through != Through::none;
 }
 
 Through through_until_written(const client::TargetFile& target, const Settings& settings) {
