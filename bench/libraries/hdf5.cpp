@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Parallel HDF5 with many small datasets and attributes. While the file grows, each rank reads back parts of
-// its earlier data, like a code that keeps its state in one file.
+// Parallel HDF5 with many small datasets and attributes, or with a few large ones that are written row by
+// row. While the file grows, each rank reads back parts of its earlier data, like a code that keeps its state
+// in one file.
 #include <hdf5.h>
 
 #include "libraries/common.hpp"
@@ -14,7 +15,7 @@ using namespace bench;
 struct Settings : LibrarySettings {
   long datasets = 400, rows = 1, elements = 512, attributes = 4, group = 20, read_every = 3,
        chunked_every = 4;
-  bool collective = false;
+  bool collective = false, by_rows = false, fill = false, latest = false;
 };
 
 std::vector<Option> options(Settings& s) {
@@ -32,6 +33,9 @@ std::vector<Option> options(Settings& s) {
       {0, "chunked-every", "N", "one of so many datasets has chunks, one per rank; 0: none (4)",
        [&](auto& v) { s.chunked_every = parse_number(v, 0, 1000000); }},
       {'c', "collective", "", "collective transfers", [&](auto&) { s.collective = true; }},
+      {0, "by-rows", "", "write each row by a call of its own", [&](auto&) { s.by_rows = true; }},
+      {0, "fill", "", "HDF5 fills a dataset when it is made", [&](auto&) { s.fill = true; }},
+      {0, "latest", "", "HDF5's latest file format", [&](auto&) { s.latest = true; }},
   };
   for (Option& option : library_options(s)) all.push_back(std::move(option));
   return all;
@@ -68,6 +72,8 @@ class Program {
         access_(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "H5Pcreate"),
         transfer_(H5Pcreate(H5P_DATASET_XFER), H5Pclose, "H5Pcreate") {
     good(H5Pset_fapl_mpio(access_, MPI_COMM_WORLD, MPI_INFO_NULL), "H5Pset_fapl_mpio");
+    if (s.latest)
+      good(H5Pset_libver_bounds(access_, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), "H5Pset_libver_bounds");
     good(H5Pset_dxpl_mpio(transfer_, s.collective ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT),
          "H5Pset_dxpl_mpio");
   }
@@ -110,12 +116,12 @@ class Program {
   std::string name(long d) const { return group_name(d) + "/dataset-" + std::to_string(d); }
 
   void write_dataset(hid_t file, long d) {
-    const hsize_t part = own_.size();
     const auto columns = static_cast<hsize_t>(s_.elements);
     const hsize_t all[] = {static_cast<hsize_t>(s_.rows), columns * static_cast<unsigned>(ranks_)};
     const hsize_t chunk[] = {static_cast<hsize_t>(s_.rows), columns};
     const Handle space(H5Screate_simple(2, all, nullptr), H5Sclose, "H5Screate_simple");
     const Handle layout(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "H5Pcreate");
+    if (s_.fill) good(H5Pset_fill_time(layout, H5D_FILL_TIME_ALLOC), "H5Pset_fill_time");
     if (s_.chunked_every > 0 && d % s_.chunked_every == s_.chunked_every - 1) {
       good(H5Pset_chunk(layout, 2, chunk), "H5Pset_chunk");
     }
@@ -123,9 +129,8 @@ class Program {
         H5Dcreate2(file, name(d).c_str(), H5T_NATIVE_ULLONG, space, H5P_DEFAULT, layout, H5P_DEFAULT),
         H5Dclose, "H5Dcreate2");
     fill_values(own_, first(d, rank_), s_.seed);
-    select(space, rank_);
-    const Handle memory(H5Screate_simple(1, &part, nullptr), H5Sclose, "H5Screate_simple");
-    good(H5Dwrite(dataset, H5T_NATIVE_ULLONG, memory, space, transfer_, own_.data()), "H5Dwrite");
+    const long rows = s_.by_rows ? 1 : s_.rows;
+    for (long row = 0; row < s_.rows; row += rows) write_rows(dataset, space, row, rows);
     for (long a = 0; a < s_.attributes; a++) {
       const Handle scalar(H5Screate(H5S_SCALAR), H5Sclose, "H5Screate");
       const Handle attribute_handle(
@@ -141,7 +146,7 @@ class Program {
     const Handle space(H5Dget_space(dataset), H5Sclose, "H5Dget_space");
     const hsize_t part = own_.size();
     const Handle memory(H5Screate_simple(1, &part, nullptr), H5Sclose, "H5Screate_simple");
-    select(space, of_rank);
+    select(space, of_rank, 0, s_.rows);
     std::fill(own_.begin(), own_.end(), 0);
     good(H5Dread(dataset, H5T_NATIVE_ULLONG, memory, space, transfer_, own_.data()), "H5Dread");
     long wrong = wrong_values(own_, first(d, of_rank), s_.seed);
@@ -156,9 +161,18 @@ class Program {
 
   static std::string attribute_name(long a) { return "attribute-" + std::to_string(a); }
 
-  void select(hid_t space, int of_rank) const {
-    const hsize_t count[] = {static_cast<hsize_t>(s_.rows), static_cast<hsize_t>(s_.elements)};
-    const hsize_t start[] = {0, count[1] * static_cast<unsigned>(of_rank)};
+  void write_rows(hid_t dataset, hid_t space, long first_row, long rows) const {
+    const auto part = static_cast<hsize_t>(rows * s_.elements);
+    const Handle memory(H5Screate_simple(1, &part, nullptr), H5Sclose, "H5Screate_simple");
+    select(space, rank_, first_row, rows);
+    good(H5Dwrite(dataset, H5T_NATIVE_ULLONG, memory, space, transfer_,
+                  &own_[static_cast<std::size_t>(first_row * s_.elements)]),
+         "H5Dwrite");
+  }
+
+  void select(hid_t space, int of_rank, long first_row, long rows) const {
+    const hsize_t count[] = {static_cast<hsize_t>(rows), static_cast<hsize_t>(s_.elements)};
+    const hsize_t start[] = {static_cast<hsize_t>(first_row), count[1] * static_cast<unsigned>(of_rank)};
     good(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, nullptr, count, nullptr), "H5Sselect_hyperslab");
   }
 
@@ -175,7 +189,8 @@ int start(int argc, char** argv, int rank, int ranks) {
   parse_arguments(argc, argv, table);
   if (s.help) {
     if (rank == 0)
-      std::printf("hdf5: many small datasets and attributes (JSON)\n%s", describe(table).c_str());
+      std::printf("hdf5: many small datasets and attributes, or a few large ones row by row (JSON)\n%s",
+                  describe(table).c_str());
     return 0;
   }
   Program program(s, rank, ranks);
@@ -185,7 +200,10 @@ int start(int argc, char** argv, int rank, int ranks) {
         .put("elements", s.elements)
         .put("attributes", s.attributes);
     json.put("group", s.group).put("read_every", s.read_every).put("chunked_every", s.chunked_every);
-    json.put("collective", s.collective);
+    json.put("collective", s.collective)
+        .put("by_rows", s.by_rows)
+        .put("fill", s.fill)
+        .put("latest", s.latest);
   };
   return run_library(
       s,
