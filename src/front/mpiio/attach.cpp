@@ -5,7 +5,7 @@
 #include "front/mpiio/call/calls.hpp"
 #include "front/mpiio/device/transfer.hpp"
 #include "front/mpiio/open/inputs.hpp"
-#include "front/mpiio/open/own_open.hpp"
+#include "front/mpiio/open/open_write.hpp"
 
 namespace millrace::front {
 

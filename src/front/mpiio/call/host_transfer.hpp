@@ -3,7 +3,7 @@
 #pragma once
 
 #include "front/mpiio/call/arguments.hpp"
-#include "front/mpiio/open/first.hpp"
+#include "front/mpiio/open/open_first.hpp"
 
 namespace millrace::front {
 

@@ -10,7 +10,7 @@
 #include "front/mpiio/call/library.hpp"
 #include "front/mpiio/call/pending.hpp"
 #include "front/mpiio/handles/table.hpp"
-#include "front/mpiio/open/first.hpp"
+#include "front/mpiio/open/open_first.hpp"
 #include "front/mpiio/open/through.hpp"
 
 namespace millrace::front {

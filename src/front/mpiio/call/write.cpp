@@ -9,7 +9,7 @@
 #include "front/mpiio/call/completion.hpp"
 #include "front/mpiio/call/library.hpp"
 #include "front/mpiio/call/unmapped.hpp"
-#include "front/mpiio/open/first.hpp"
+#include "front/mpiio/open/open_first.hpp"
 #include "front/mpiio/types/datatype.hpp"
 #include "front/mpiio/types/linear.hpp"
 

@@ -13,7 +13,7 @@
 #include "client/open/own_process.hpp"
 #include "client/open/stage_inputs.hpp"
 #include "front/mpiio/handles/table.hpp"
-#include "front/mpiio/open/chain.hpp"
+#include "front/mpiio/open/node_copy.hpp"
 #include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/open/posix_side.hpp"
 #include "front/mpiio/ranks/exchange.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "front/mpiio/open/stage.hpp"
+#include "front/mpiio/open/open_read.hpp"
 
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@
 #include "client/start/job.hpp"
 #include "client/start/log.hpp"
 #include "front/mpiio/handles/table.hpp"
-#include "front/mpiio/open/chain.hpp"
+#include "front/mpiio/open/node_copy.hpp"
 #include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/open/through.hpp"
 #include "front/mpiio/ranks/exchange.hpp"

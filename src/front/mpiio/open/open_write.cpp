@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "front/mpiio/open/own_open.hpp"
+#include "front/mpiio/open/open_write.hpp"
 
 #include <optional>
 #include <string>
@@ -12,12 +12,12 @@
 #include "front/device/door.hpp"
 #include "front/mpiio/handles/handlers.hpp"
 #include "front/mpiio/handles/table.hpp"
-#include "front/mpiio/open/first.hpp"
+#include "front/mpiio/open/open_first.hpp"
 #include "front/mpiio/open/introduction.hpp"
 #include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/open/posix_side.hpp"
 #include "front/mpiio/open/sieving.hpp"
-#include "front/mpiio/open/stage.hpp"
+#include "front/mpiio/open/open_read.hpp"
 #include "front/mpiio/open/through.hpp"
 #include "front/mpiio/ranks/coherence.hpp"
 #include "front/mpiio/ranks/communicator.hpp"

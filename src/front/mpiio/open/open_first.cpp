@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "front/mpiio/open/first.hpp"
+#include "front/mpiio/open/open_first.hpp"
 
 #include <fcntl.h>
 
@@ -13,9 +13,9 @@
 #include "client/file/target_file.hpp"
 #include "client/open/own_process.hpp"
 #include "front/mpiio/handles/table.hpp"
-#include "front/mpiio/open/chain.hpp"
+#include "front/mpiio/open/node_copy.hpp"
 #include "front/mpiio/open/opening.hpp"
-#include "front/mpiio/open/stage.hpp"
+#include "front/mpiio/open/open_read.hpp"
 #include "front/mpiio/ranks/exchange.hpp"
 #include "front/mpiio/types/datatype.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "front/mpiio/open/chain.hpp"
+#include "front/mpiio/open/node_copy.hpp"
 
 #include <sys/random.h>
 
@@ -50,14 +50,14 @@ struct Offer {
   char copy[208];                 // the copy's name on this node
 };
 
-class Staging {
+class NodeCopies {
  public:
-  Staging(MPI_Comm comm, const StagePlan& plan) : comm_(comm), team_(comm), plan_(plan) {}
-  ~Staging() {
+  NodeCopies(MPI_Comm comm, const StagePlan& plan) : comm_(comm), team_(comm), plan_(plan) {}
+  ~NodeCopies() {
     if (made_) client::remove_copy(offer_.copy);
   }
-  Staging(const Staging&) = delete;
-  Staging& operator=(const Staging&) = delete;
+  NodeCopies(const NodeCopies&) = delete;
+  NodeCopies& operator=(const NodeCopies&) = delete;
 
   // The steps. Each is collective and returns the same on all ranks.
   bool gather_nodes();
@@ -90,7 +90,7 @@ class Staging {
   Fd fd_;
 };
 
-void Staging::tell(const std::string& why) const {
+void NodeCopies::tell(const std::string& why) const {
   if (team_.rank() != 0) return;
   client::log(plan_.path +
               (plan_.first ? " cannot be reached from every node: "
@@ -99,7 +99,7 @@ void Staging::tell(const std::string& why) const {
 }
 
 // Finds the nodes. True if each node has read enough of the last file.
-bool Staging::gather_nodes() {
+bool NodeCopies::gather_nodes() {
   struct Share {
     std::uint64_t node, share;
   };
@@ -122,7 +122,7 @@ bool Staging::gather_nodes() {
 }
 
 // The checks and steps of a node's first rank before the copying begins.
-Problem Staging::prepare() {
+Problem NodeCopies::prepare() {
   if (!plan_.first || team_.rank() == 0) offer_.original = client::stamp_of(plan_.path);
   if (!plan_.first && (offer_.original.inode == 0 || offer_.original.size == 0)) return Problem::not_seen;
   const std::uint64_t size = plan_.first ? plan_.size : offer_.original.size;  // 0: of a stand-in
@@ -143,7 +143,7 @@ Problem Staging::prepare() {
   return made_ ? Problem::none : Problem::no_copy;
 }
 
-bool Staging::gather_offers() {
+bool NodeCopies::gather_offers() {
   if (first_of_node()) offer_.problem = prepare();
   std::vector<Offer> all;
   if (!client::gather(team_, offer_, all)) return false;
@@ -164,7 +164,7 @@ bool Staging::gather_offers() {
 
 // Tells each node's agent of its copy. Then all ranks hold the copy open, and the copy loses its name. So no
 // file stays behind, whatever happens later.
-bool Staging::join() {
+bool NodeCopies::join() {
   fd_ = client::open_copy(offers_[node_].copy);
   bool ready = fd_.valid();
   if (ready && first_of_node()) {
@@ -184,7 +184,7 @@ bool Staging::join() {
   return false;
 }
 
-bool Staging::pass() {
+bool NodeCopies::pass() {
   Status status;
   if (team_.rank() == 0) {
     auto source = client::open_source(plan_.path);
@@ -201,12 +201,12 @@ bool Staging::pass() {
   return all_of(comm_, whole);
 }
 
-void Staging::unname() {
+void NodeCopies::unname() {
   if (made_) client::remove_copy(offer_.copy);
   made_ = false;
 }
 
-std::vector<client::AgentAddress> Staging::agents() const {
+std::vector<client::AgentAddress> NodeCopies::agents() const {
   std::vector<client::AgentAddress> all;
   all.reserve(offers_.size());
   for (const Offer& offer : offers_) all.push_back(offer.agent);
@@ -214,7 +214,7 @@ std::vector<client::AgentAddress> Staging::agents() const {
 }
 
 // Opens the node's file on every rank. The file has no name, so it disappears when the last rank closes it.
-bool Staging::hold() {
+bool NodeCopies::hold() {
   fd_ = client::open_copy(offers_[node_].copy);
   const bool all = all_of(comm_, fd_.valid());
   unname();
@@ -222,7 +222,7 @@ bool Staging::hold() {
   return all;
 }
 
-StandIn Staging::stand() {
+StandIn NodeCopies::stand() {
   const Topology asked = offers_[0].topology;
   const client::RoutePlan plan{asked == Topology::automatic ? Topology::direct : asked, 1, 0};
   StandIn stands{std::move(fd_), node_ == 0, nodes_[node_].ranks,
@@ -232,27 +232,27 @@ StandIn Staging::stand() {
   return stands;
 }
 
-void Staging::leave() {
+void NodeCopies::leave() {
   if (chain_ != nullptr) (void)chain_->close();
 }
 
 }  // namespace
 
 std::optional<StagedCopy> stage_whole(MPI_Comm comm, const StagePlan& plan) {
-  Staging staging(comm, plan);
-  if (!staging.gather_nodes() || !staging.gather_offers()) return std::nullopt;
-  const bool staged = staging.join() && staging.pass();
-  staging.leave();
+  NodeCopies copies(comm, plan);
+  if (!copies.gather_nodes() || !copies.gather_offers()) return std::nullopt;
+  const bool staged = copies.join() && copies.pass();
+  copies.leave();
   if (!staged) return std::nullopt;
-  return staging.take();
+  return copies.take();
 }
 
 std::optional<StandIn> stand_in(MPI_Comm comm, const StagePlan& plan) {
   StagePlan empty = plan;
   empty.size = 0;
-  Staging staging(comm, empty);
-  if (!staging.gather_nodes() || !staging.gather_offers() || !staging.hold()) return std::nullopt;
-  return staging.stand();
+  NodeCopies copies(comm, empty);
+  if (!copies.gather_nodes() || !copies.gather_offers() || !copies.hold()) return std::nullopt;
+  return copies.stand();
 }
 
 }  // namespace millrace::front

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "front/mpiio/handles/open.hpp"
-#include "front/mpiio/open/chain.hpp"
+#include "front/mpiio/open/node_copy.hpp"
 #include "front/mpiio/ranks/participants.hpp"
 
 // Files that are opened for reading only. The program's handle stays the library's own. If the file has been
