@@ -9,6 +9,7 @@
 enum { THREADS = 4, CALLS = 200, ROW = 16 };
 static MPI_File fh;
 static MPI_Offset taken; /* bytes that the individual pointer of this rank has moved */
+static int next_record;
 /* The MPI library alone writes the same bytes by calls that it can take: threads that wait for non-blocking
  * writes crash Open MPI's ompio (its list of pending requests has no lock), and ROMIO's individual pointer
  * loses calls. */
@@ -38,10 +39,31 @@ static void* writer(void* argument) {
 /* The individual pointer gives each call a place of its own, whichever thread comes first. */
 static void* appender(void* unused) {
   (void)unused;
-  int buf[4] = {5, 6, 7, 8};
-  for (int k = 0; k < CALLS; ++k) CHECK(MPI_File_write(fh, buf, 4, MPI_INT, MPI_STATUS_IGNORE));
+  for (int k = 0; k < CALLS; ++k) {
+    const int id = __atomic_fetch_add(&next_record, 1, __ATOMIC_RELAXED);
+    const int buf[4] = {id, id, id, id};
+    CHECK(MPI_File_write(fh, buf, 4, MPI_INT, MPI_STATUS_IGNORE));
+  }
   __atomic_fetch_add(&taken, CALLS * 4, __ATOMIC_RELAXED);
   return NULL;
+}
+
+/* Each record is in the file once. */
+static void check_records(const char* path) {
+  static int seen[THREADS * CALLS];
+  int record[4];
+  FILE* file = fopen(path, "rb");
+  EXPECT(file != NULL);
+  while (file != NULL && fread(record, sizeof record, 1, file) == 1) {
+    const int sound = record[0] >= 0 && record[0] < THREADS * CALLS && record[0] == record[3];
+    EXPECT(sound);
+    if (sound) ++seen[record[0]];
+  }
+  int once = 0;
+  for (int id = 0; id < THREADS * CALLS; ++id) once += seen[id] == 1;
+  EXPECT(once == THREADS * CALLS);
+  if (file != NULL) fclose(file);
+  EXPECT(remove(path) == 0); /* their order differs from run to run */
 }
 
 int main(int argc, char** argv) {
@@ -75,6 +97,7 @@ int main(int argc, char** argv) {
   CHECK(MPI_File_get_position(fh, &at));
   EXPECT(at == taken && taken == THREADS * CALLS * 4);
   CHECK(MPI_File_close(&fh));
+  check_records(path);
   passed("pointer");
   return finish();
 }

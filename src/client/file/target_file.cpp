@@ -23,6 +23,13 @@ bool leaves_room(const Fd& file) {
   return ::getrlimit(RLIMIT_NOFILE, &limit) != 0 || static_cast<rlim_t>(file.get()) < limit.rlim_cur / 2;
 }
 
+// True if one more descriptor leaves room. Asked before a file is opened: its close would drop the process's
+// fcntl locks on the file.
+bool has_room() {
+  const Fd next(::open("/", O_PATH | O_CLOEXEC));
+  return next.valid() && leaves_room(next);
+}
+
 }  // namespace
 
 bool TargetFile::is(const Result<FileIdentity>& identity) {
@@ -75,8 +82,7 @@ bool TargetFile::hold_open(int mode) {
 }
 
 Fd TargetFile::open_to_hold(int mode) const {
-  Fd file = open_again(mode);
-  if (!file.valid() || leaves_room(file)) return file;
+  if (has_room()) return open_again(mode);
   errno = EMFILE;
   return {};
 }

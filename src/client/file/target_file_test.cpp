@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -88,6 +89,30 @@ TEST_F(TargetFileTest, AnotherFileOfTheNameIsNot) {
   const int error = errno;
   EXPECT_FALSE(file.valid());
   EXPECT_EQ(error, ENOENT);
+}
+
+// The close of a descriptor drops all of a process's fcntl locks on the file.
+TEST_F(TargetFileTest, WithoutRoomALockOfTheProgramStays) {
+  TargetFile target;
+  ASSERT_TRUE(target.remember(path_));
+  const Fd own(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_len = 10;
+  ASSERT_EQ(::fcntl(own.get(), F_SETLK, &lock), 0);
+  rlimit old{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
+  const rlimit tight{static_cast<rlim_t>(own.get()) + 3, old.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  const bool opened = target.open_to_hold(O_RDWR).valid(), holds = target.hold_open(O_RDWR);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
+  EXPECT_FALSE(opened);
+  EXPECT_FALSE(holds);
+  const pid_t other = ::fork();
+  if (other == 0) ::_exit(::fcntl(own.get(), F_GETLK, &lock) == 0 && lock.l_type == F_WRLCK ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(::waitpid(other, &status, 0), other);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(TargetFileTest, HalfOfTheDescriptorsAreLeftToTheProgram) {

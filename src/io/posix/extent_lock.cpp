@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <mutex>
 #include <ctime>
 
 namespace millrace::io {
@@ -33,6 +34,28 @@ struct flock lock_of(std::uint64_t offset, std::uint64_t length, short type) {
 bool find_other(int file, std::uint64_t offset, std::uint64_t length, struct flock& other) {
   other = lock_of(offset, length, F_WRLCK);
   return ::fcntl(file, F_OFD_GETLK, &other) == 0;
+}
+
+// The last lock of another process that has lasted longer than a library's would. Thread safe.
+class Lasting {
+ public:
+  bool is(const struct flock& other) {
+    const std::lock_guard guard(mutex_);
+    return lock_.l_pid == other.l_pid && lock_.l_start == other.l_start && lock_.l_len == other.l_len;
+  }
+  void remember(const struct flock& other) {
+    const std::lock_guard guard(mutex_);
+    lock_ = other;
+  }
+
+ private:
+  std::mutex mutex_;
+  struct flock lock_ = {};
+};
+
+Lasting& lasting() {
+  static Lasting& one = *new Lasting;  // exit handlers may write, too
+  return one;
 }
 
 }  // namespace
@@ -89,13 +112,15 @@ void ExtentLock::take_parts() {
       return;
     }
     if (other.l_type == F_UNLCK) continue;
-    const bool lasts = other.l_pid == of_an_open_file || other.l_pid == ::getpid() || other.l_len == 0;
+    const bool own = other.l_pid == ::getpid() && LibraryCall::under_way_.load() == 0;
+    const bool lasts = other.l_pid == of_an_open_file || own || other.l_len == 0 || lasting().is(other);
     if (!lasts && pauses < most_pauses) {
       const timespec pause{0, pause_ns};
       ::nanosleep(&pause, nullptr);
       ++pauses;
       continue;
     }
+    if (!lasts) lasting().remember(other);
     complete_ = false;
     const std::uint64_t taken = static_cast<std::uint64_t>(other.l_start);
     if (taken > begin) {

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <ctime>
 #include <string>
 #include <thread>
 
@@ -105,6 +106,23 @@ TEST_F(Locks, ALockOfThisProcessIsNotWaitedFor) {
   const ExtentLock lock(file.get(), 100, 50);
 }
 
+// The library sieves in another thread.
+TEST_F(Locks, ALockOfTheLibraryInThisProcessIsWaitedFor) {
+  const Fd other(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(set(other.get(), F_SETLK, F_WRLCK, 0, 1000), 0);
+  EXPECT_FALSE(ExtentLock(file.get(), 100, 50).complete()) << "the program's own";
+  std::atomic<bool> given_back = false;
+  const ExtentLock::LibraryCall under_way;
+  std::thread library([&] {
+    ::usleep(20'000);
+    given_back = true;
+    EXPECT_EQ(set(other.get(), F_SETLK, F_UNLCK, 0, 1000), 0);
+  });
+  EXPECT_TRUE(ExtentLock(file.get(), 100, 50).complete());
+  EXPECT_TRUE(given_back);
+  library.join();
+}
+
 // A program may lock a part, write to it through MPI, and unlock it only when the bytes are in the file.
 TEST_F(Locks, ALockThatAProgramKeepsIsNotWaitedForEver) {
   int done[2], ready[2];
@@ -120,6 +138,9 @@ TEST_F(Locks, ALockThatAProgramKeepsIsNotWaitedForEver) {
   char said = 0;
   EXPECT_EQ(::read(ready[0], &said, 1), 1);
   { const ExtentLock lock(file.get(), 100, 50); }
+  const std::time_t begin = ::time(nullptr);
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(ExtentLock(file.get(), 100, 50).complete());
+  EXPECT_LT(::time(nullptr) - begin, 60) << "each of them would wait for seconds";
   EXPECT_EQ(::write(done[1], "x", 1), 1);
   int status = -1;
   EXPECT_EQ(::waitpid(child, &status, 0), child);

@@ -174,8 +174,8 @@ int read_by_library(const Call& call) {
   MPI_Status got;
   const Arguments& a = call.a;
   const bool split = call.row.completion == Completion::split_begin;
-  if (call.moves_pointer()) call.open.pointer.give_to_library();
-  const int error = call_alone(call.row, a, split ? &got : a.status);
+  const auto read = [&] { return call_alone(call.row, a, split ? &got : a.status); };
+  const int error = call.moves_pointer() ? call.open.pointer.lend(read) : read();
   if (error != MPI_SUCCESS) return error;
   if (a.count > 0 && a.map != nullptr)
     note_read(call.open, a.map->size * static_cast<std::uint64_t>(a.count));

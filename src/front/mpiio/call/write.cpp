@@ -88,32 +88,37 @@ bool takes_lock(const Call& call) {
 int write_by_library(const Call& call) {
   MPI_Status status;
   const bool split = call.row.completion == Completion::split_begin;
-  if (call.moves_pointer()) call.open.pointer.give_to_library();
-  const int error = call_alone(call.row, call.a, split ? &status : call.a.status);
+  const auto write = [&] { return call_alone(call.row, call.a, split ? &status : call.a.status); };
+  const int error = call.moves_pointer() ? call.open.pointer.lend(write) : write();
   return error == MPI_SUCCESS && split ? call.complete(status) : error;
 }
 
-int write_past_pipeline(const Call& call) {
+// The bytes have a place of their own before they are written: another thread may use the individual pointer.
+int write_own_pieces(Call& call) {
+  Open& open = call.open;
+  if (const int error = examine(open, Direction::write, call.a); error != MPI_SUCCESS) return error;
+  if (call.moves_pointer()) call.reserve();
+  Status status = open.file->prepare_direct_write(call.hull);
+  client::PieceSource source = call.pieces();
+  const bool done = status.ok() && takes_lock(call) && open.file->sieve(source, open.sweep, status);
+  const int error = done || !status.ok() ? MPI_SUCCESS : write_pieces(call);
+  if (!status.ok() || error != MPI_SUCCESS) {
+    if (call.moves_pointer()) call.give_back();
+    return error != MPI_SUCCESS ? error : raise(open, status);
+  }
+  open.file->note_direct_write(call.hull);
+  return call.complete(call.bytes);
+}
+
+int write_past_pipeline(Call& call) {
   Open& open = call.open;
   const Timed timed(*open.file);
-  const bool locked = takes_lock(call);
-  if (!call.one_piece || locked) {
-    if (const int error = examine(open, Direction::write, call.a); error != MPI_SUCCESS) return error;
-  }
+  if (!call.one_piece || takes_lock(call)) return write_own_pieces(call);
   if (const Status flushed = open.file->prepare_direct_write(call.hull); !flushed.ok())
     return raise(open, flushed);
-  client::PieceSource source = call.pieces();
-  Status sieved;
-  const bool done = locked && open.file->sieve(source, open.sweep, sieved);
-  if (!sieved.ok()) return raise(open, sieved);
-  const bool by_library = !done && call.one_piece;
-  const int error = by_library ? write_by_library(call) : done ? MPI_SUCCESS : write_pieces(call);
-  if (error != MPI_SUCCESS) return error;
-  open.file->note_direct_write(call.hull);
-  if (by_library) return MPI_SUCCESS;
-  if (call.moves_pointer())
-    open.pointer.set(static_cast<MPI_Offset>((call.position + call.bytes) / open.view.map.etype_size()));
-  return call.complete(call.bytes);
+  const int error = write_by_library(call);
+  if (error == MPI_SUCCESS) open.file->note_direct_write(call.hull);
+  return error;
 }
 
 Status append(const Call& call) {

@@ -54,10 +54,14 @@ bool FilePointer::seek(MPI_Offset offset, int whence) {
   return true;
 }
 
-void FilePointer::give_to_library() {
-  const std::lock_guard guard(lock_);
+void FilePointer::give() {
   if (known_ == Known::by_us) call<Slot::MPI_File_seek>(Entry::pmpi, handle_, position_, MPI_SEEK_SET);
   known_ = Known::by_library;
+}
+
+void FilePointer::give_to_library() {
+  const std::lock_guard guard(lock_);
+  give();
 }
 
 }  // namespace millrace::front

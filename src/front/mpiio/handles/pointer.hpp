@@ -26,11 +26,20 @@ class FilePointer {
   // MPI_File_seek. False: the library has to do it.
   bool seek(MPI_Offset offset, int whence);
   void give_to_library();
+  // The same for a call of the library that this function makes: no other thread sees the position before the
+  // call has moved it.
+  template <class Call>
+  int lend(Call call) {
+    const std::lock_guard guard(lock_);
+    give();
+    return call();
+  }
 
  private:
   enum class Known { by_us, by_library, by_both };
 
   int ask();
+  void give();
   void put(MPI_Offset position);
 
   std::mutex lock_;

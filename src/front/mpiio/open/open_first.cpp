@@ -203,9 +203,7 @@ bool target_is_first(const char* filename, MPI_Info info) {
 
 bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
                    const Admission& admission, int& result) {
-  int rank = 0, size = 1, between = 0;
-  if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between != 0)
-    return false;
+  int rank = 0, size = 1;
   PMPI_Comm_rank(comm, &rank);
   PMPI_Comm_size(comm, &size);
   if (size == 1) return false;

@@ -190,6 +190,10 @@ Admission settle_others(const char* filename, int amode) {
 bool opened_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
                      int& result) {
   try {
+    // The library's open tells what is wrong with a communicator.
+    int between = 0;
+    if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between != 0)
+      return false;
     if (!target_is_first(filename, info)) return false;
     const Admission admission = settle_others(filename, amode);
     return all_take_part(comm, Before::nothing) &&
