@@ -10,12 +10,8 @@
 
 #include "base/result.hpp"
 #include "client/view/view.hpp"
-#include "io/posix/extent_lock.hpp"
 
 namespace millrace::client {
-
-// A write of the MPI library, which may sieve too. A Sieve of another thread waits for it.
-using LibraryCall = io::ExtentLock::LibraryCall;
 
 // The file that a sieve rewrites.
 class SievedFile {

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <mutex>
 #include <ctime>
+#include <mutex>
+
+#include "base/library_call.hpp"
 
 namespace millrace::io {
 
@@ -112,7 +114,7 @@ void ExtentLock::take_parts() {
       return;
     }
     if (other.l_type == F_UNLCK) continue;
-    const bool own = other.l_pid == ::getpid() && LibraryCall::under_way_.load() == 0;
+    const bool own = other.l_pid == ::getpid() && !LibraryCall::any();
     const bool lasts = other.l_pid == of_an_open_file || own || other.l_len == 0 || lasting().is(other);
     if (!lasts && pauses < most_pauses) {
       const timespec pause{0, pause_ns};

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 namespace millrace::io {
@@ -25,20 +24,6 @@ namespace millrace::io {
 // file system has no locks, nothing is locked.
 class ExtentLock {
  public:
-  // A call of an MPI library in this process that may rewrite a part of the file, under a lock of this
-  // process. As long as one lives, such a lock is taken for the library's, and waited for.
-  class LibraryCall {
-   public:
-    LibraryCall() { under_way_.fetch_add(1); }
-    ~LibraryCall() { under_way_.fetch_sub(1); }
-    LibraryCall(const LibraryCall&) = delete;
-    LibraryCall& operator=(const LibraryCall&) = delete;
-
-   private:
-    friend class ExtentLock;
-    static inline std::atomic<unsigned> under_way_{0};
-  };
-
   enum class Hold : bool {
     brief,    // for one small write: takes half the time, and no other ExtentLock waits for it
     lasting,  // for a large write, or if bytes between those to write are read and written back

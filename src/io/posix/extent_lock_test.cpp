@@ -10,12 +10,13 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <ctime>
+#include <memory>
 #include <string>
 #include <thread>
 
 #include "base/fd.hpp"
+#include "base/library_call.hpp"
 #include "io/factory.hpp"
 
 namespace millrace::io {
@@ -112,7 +113,7 @@ TEST_F(Locks, ALockOfTheLibraryInThisProcessIsWaitedFor) {
   ASSERT_EQ(set(other.get(), F_SETLK, F_WRLCK, 0, 1000), 0);
   EXPECT_FALSE(ExtentLock(file.get(), 100, 50).complete()) << "the program's own";
   std::atomic<bool> given_back = false;
-  const ExtentLock::LibraryCall under_way;
+  const LibraryCall under_way;
   std::thread library([&] {
     ::usleep(20'000);
     given_back = true;

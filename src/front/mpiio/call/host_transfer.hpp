@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "client/way/sieve.hpp"
+#include "base/library_call.hpp"
 #include "front/mpiio/call/arguments.hpp"
 #include "front/mpiio/open/open_first.hpp"
 
@@ -38,7 +38,7 @@ bool writes_alone(const Open& open, const Row& row);
 template <class Real>
 inline int call_as_guest(Open& open, const Row& row, const Arguments& arguments, Real real) noexcept {
   const Status flushed = ask_as_guest(open, row);
-  const client::LibraryCall under_way;
+  const LibraryCall under_way;
   const int result = real(arguments.file);
   return flushed.ok() ? result : raise(open, flushed);
 }
@@ -62,7 +62,7 @@ inline int host_transfer(Open* open, const Row& row, const Arguments& arguments,
   int result = MPI_SUCCESS;
   Status flushed;
   if (before(*open, row, arguments, result, flushed)) return result;
-  const client::LibraryCall under_way;
+  const LibraryCall under_way;
   return after(*open, row, arguments, real(arguments.file), flushed);
 }
 

@@ -14,8 +14,8 @@
 #include "client/open/own_process.hpp"
 #include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/open/node_copy.hpp"
-#include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/open/open_read.hpp"
+#include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/ranks/exchange.hpp"
 #include "front/mpiio/types/datatype.hpp"
 

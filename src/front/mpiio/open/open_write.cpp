@@ -12,12 +12,12 @@
 #include "front/device/door.hpp"
 #include "front/mpiio/handles/handlers.hpp"
 #include "front/mpiio/handles/table.hpp"
-#include "front/mpiio/open/open_first.hpp"
 #include "front/mpiio/open/introduction.hpp"
+#include "front/mpiio/open/open_first.hpp"
+#include "front/mpiio/open/open_read.hpp"
 #include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/open/posix_side.hpp"
 #include "front/mpiio/open/sieving.hpp"
-#include "front/mpiio/open/open_read.hpp"
 #include "front/mpiio/open/through.hpp"
 #include "front/mpiio/ranks/coherence.hpp"
 #include "front/mpiio/ranks/communicator.hpp"
@@ -190,11 +190,11 @@ Admission settle_others(const char* filename, int amode) {
 bool opened_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
                      int& result) {
   try {
+    if (!target_is_first(filename, info)) return false;
     // The library's open tells what is wrong with a communicator.
     int between = 0;
     if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between != 0)
       return false;
-    if (!target_is_first(filename, info)) return false;
     const Admission admission = settle_others(filename, amode);
     return all_take_part(comm, Before::nothing) &&
            open_on_first(entry, comm, filename, amode, info, fh, admission, result);
