@@ -162,7 +162,7 @@ class Program {
   static std::string attribute_name(long a) { return "attribute-" + std::to_string(a); }
 
   void write_rows(hid_t dataset, hid_t space, long first_row, long rows) const {
-    const auto part = static_cast<hsize_t>(rows * s_.elements);
+    const auto part = static_cast<hsize_t>(rows) * static_cast<hsize_t>(s_.elements);
     const Handle memory(H5Screate_simple(1, &part, nullptr), H5Sclose, "H5Screate_simple");
     select(space, rank_, first_row, rows);
     good(H5Dwrite(dataset, H5T_NATIVE_ULLONG, memory, space, transfer_,

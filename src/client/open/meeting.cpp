@@ -31,6 +31,7 @@ std::uint64_t number_of(const std::vector<AgentAddress>& agents, const RoutePlan
 
 std::vector<AgentAddress> agents_of(const Company& company) {
   std::vector<AgentAddress> agents;
+  agents.reserve(company.nodes.size());
   for (const Node& node : company.nodes) agents.push_back(node.agent);
   return agents;
 }
