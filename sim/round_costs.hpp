@@ -51,7 +51,7 @@ class RoundCosts {
   }
 
  private:
-  // What the agent has taken from a rank's ring.
+  // The bytes that the agent has taken from a rank's ring.
   struct Taken {
     std::uint64_t bytes = 0;
     std::uint64_t records = 0;

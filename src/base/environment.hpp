@@ -9,8 +9,8 @@
 #include <cstring>
 #include <initializer_list>
 
-// What preloaded libraries read of the environment before anything else has run, or in signal handlers. This
-// needs libc alone.
+// Preloaded libraries read these settings before anything else has run, or in signal handlers. So the
+// functions need libc alone.
 namespace millrace {
 
 // True if the user turns Millrace off.

@@ -31,7 +31,8 @@ Choice choose(const Settings& process, const FileSettings& file, const Transfer&
 // with one piece each, and without settings. `made_stable`: for a program that syncs its files.
 std::uint64_t break_even(const Costs& costs, bool made_stable);
 
-// The way of an open's transfers into the pipeline. This rank's part of it: one of `members` of the node.
+// The cost of an open's entry into the pipeline depends on these. It is shared by `members` ranks of the
+// node.
 struct Entrance {
   std::uint32_t members = 1;
   std::uint64_t crowding = 0;  // crowding(): polling ranks delay the start as all work of an agent

@@ -323,6 +323,7 @@ Status OpenedFile::close() {
   Status status = settle(Kind::close, withdrawn_.load() ? Extent{} : everything);
   if (!request_.writable) status = {};  // what failed was read from the file itself
   if (status.ok()) status = make_durable();
+  readable_.store(-1);
   own_file_ = {};
   if (const Status closed = target_.close(); status.ok()) status = closed;
   if (status.ok()) status = request_.named;

@@ -85,8 +85,4 @@ Company company_of(std::span<const Peer> peers) {
   return company;
 }
 
-bool tell(Team& team, Company& company) {
-  return tell(team, company.heard) && tell_list(team, company.nodes);
-}
-
 }  // namespace millrace::client

@@ -12,8 +12,8 @@
 #include "client/open/route.hpp"
 #include "client/open/team.hpp"
 
-// Who opens a file together, and what they agree on: every rank tells rank 0 about itself, and rank 0 tells
-// all ranks what it has heard. What a rank keeps of it grows with the nodes, not with the ranks.
+// The ranks that open a file together, and their agreement: every rank tells rank 0 about itself, and rank 0
+// tells all ranks a summary. The summary grows with the nodes, not with the ranks.
 namespace millrace::client {
 
 // A number for this node. Ranks with the same number reach the same agent.
@@ -45,7 +45,7 @@ struct Node {
 
 struct Company {
   std::vector<Node> nodes;  // in the order of their first ranks
-  // What all ranks together have said.
+  // The words of all ranks together.
   struct Heard {
     std::uint64_t one_file = 1;  // all see the same file
     std::uint64_t alone = 0;     // some rank is (Peer::alone)
@@ -60,9 +60,6 @@ struct Company {
 
 // For rank 0.
 Company company_of(std::span<const Peer> peers);
-// Tells all ranks rank 0's company.
-bool tell(Team& team, Company& company);
-
 // The maximum, word by word. T consists of 64-bit words that are below 2^63, or are only compared for
 // equality.
 template <class T>
@@ -81,7 +78,7 @@ struct Introduction {
   Remark remark;
 };
 
-// What every rank has heard in the end: the maximum of all words, and rank 0's word. Rank 0 has the joined
+// The end of the exchange: every rank has the maximum of all words, and rank 0's word. Rank 0 has the joined
 // remarks, too.
 template <class Words, class Remark, class Word>
 struct Introductions {
@@ -109,11 +106,19 @@ bool introduce(Team& team, const Introduction<Words, Remark>& mine, Introduction
   struct Told {
     Words words;
     Word word;
-  } told{heard.words, heard.word};
+    Company::Heard heard;
+    std::uint64_t nodes;
+  } told{heard.words, heard.word, heard.company.heard, heard.company.nodes.size()};
   if (!tell(team, told)) return false;
   heard.words = told.words;
   heard.word = told.word;
-  return tell(team, heard.company);
+  heard.company.heard = told.heard;
+  heard.company.nodes.resize(told.nodes);
+  if (told.nodes > 1) return team.tell(std::as_writable_bytes(std::span(heard.company.nodes)));
+  // The ranks of one node need no list of nodes.
+  const Peer& self = mine.self;
+  heard.company.nodes = {{self.node, self.host, self.agent, 0, static_cast<std::uint32_t>(team.size())}};
+  return true;
 }
 
 }  // namespace millrace::client

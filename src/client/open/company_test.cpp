@@ -116,7 +116,7 @@ TEST(Company, AnIntroductionTellsAllRanksTheSame) {
 }
 
 // 1,024 nodes with 128 ranks each.
-TEST(Company, WhatARankKeepsGrowsWithTheNodes) {
+TEST(Company, ItsListGrowsWithTheNodes) {
   constexpr std::uint64_t nodes = 1024, ranks_of_node = 128;
   std::vector<Peer> peers;
   for (std::uint64_t rank = 0; rank < nodes * ranks_of_node; ++rank)

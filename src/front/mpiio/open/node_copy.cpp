@@ -115,7 +115,7 @@ bool NodeCopies::gather_nodes() {
     for (const Share& one : all) read[company.index_of(one.node)] += one.share;
     enough = *std::ranges::min_element(read) >= plan_.least_share ? 1 : 0;
   }
-  if (!client::tell(team_, enough) || !client::tell(team_, company)) return false;
+  if (!client::tell(team_, enough) || !client::tell_list(team_, company.nodes)) return false;
   node_ = company.index_of(own.node);
   nodes_ = std::move(company.nodes);
   return enough != 0;
