@@ -82,6 +82,7 @@ bool OpenedFile::enter_pipeline(const Transfer& transfer) {
   if (learns()) stint_.moved(choice.pipeline, transfer.bytes, choice.expected, transfer.nonblocking);
   const std::uint64_t calls = transfer.goes_on ? 0 : 1;
   if (choice.pipeline) {
+    leave_gaps();
     why_pipeline_.store(choice.ground);
     add(calls_, calls);
   } else {
@@ -270,6 +271,7 @@ Session* OpenedFile::session_of_group() {
 }
 
 Status OpenedFile::sync() {
+  leave_gaps();
   process_.read_aheads().drop(target_.number());
   sync_with_other_agents(process_, request_.path.c_str(), target_.number(), request_.writable);
   if (only_reads()) return {};
@@ -323,6 +325,7 @@ Status OpenedFile::close() {
   Status status = settle(Kind::close, withdrawn_.load() ? Extent{} : everything);
   if (!request_.writable) status = {};  // what failed was read from the file itself
   if (status.ok()) status = make_durable();
+  gaps_.leave();
   readable_.store(-1);
   own_file_ = {};
   if (const Status closed = target_.close(); status.ok()) status = closed;

@@ -90,6 +90,13 @@ class File {
     return false;
   }
 
+  // True: until end_piece(), a piece past the pipeline needs no lock, because no process sieves. False: it is
+  // to be written by sieve(). A rank's first small piece after leave_gaps() has a lock.
+  virtual bool begin_piece() { return false; }
+  virtual void end_piece() {}
+  // Call it in collective calls: from now on, other ranks may sieve.
+  virtual void leave_gaps() {}
+
   // Reads pieces from the file system, past the MPI library. Call it after flush(). Not ok: the file cannot
   // be read here, or it ends before the last piece. The memory of the pieces may then have any contents, and
   // the caller leaves the transfer to the MPI library.

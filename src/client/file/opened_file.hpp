@@ -40,9 +40,14 @@ class OpenedFile final : public File, private Leaver {
   }
   Status prepare_direct_write(Extent extent) override;
   bool sieve(PieceSource& source, const Sweep& sweep, Status& status) override {
-    const int file = request_.writable ? readable() : -1;
+    const int file = request_.writable && !process_.is_child() ? readable() : -1;
     if (file >= 0) status = sieve_.write(file, source, sweep);
     return file >= 0;
+  }
+  bool begin_piece() override { return !process_.is_child() && gaps_.begin(io::GapLock::Kind::pieces); }
+  void end_piece() override { gaps_.end(); }
+  void leave_gaps() override {
+    if (!process_.is_child()) gaps_.leave();
   }
   Status read(PieceSource& source) override {
     const int file = readable();
@@ -174,7 +179,8 @@ class OpenedFile final : public File, private Leaver {
   Account account_;
   std::atomic<bool> unasked_{false};  // the next read would have to ask, if its file were in the pipeline
   Stint stint_;
-  Sieve sieve_;
+  io::GapLock gaps_{[this] { return io::GapLock::Place{target_.open_folder_to_hold(), target_.inode()}; }};
+  Sieve sieve_{&gaps_};
   std::atomic<std::uint64_t> calls_{0};  // through the pipeline
   std::atomic<std::uint64_t> direct_calls_{0};
   std::atomic<std::uint64_t> direct_bytes_{0};

@@ -10,6 +10,8 @@
 
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
+#include <string_view>
 
 #include "io/posix/identity.hpp"
 #include "transport/layout.hpp"
@@ -85,6 +87,17 @@ Fd TargetFile::open_to_hold(int mode) const {
   if (has_room()) return open_again(mode);
   errno = EMFILE;
   return {};
+}
+
+Fd TargetFile::open_folder_to_hold() const {
+  struct stat about {};
+  char name[PATH_MAX];
+  if (!has_room() || ::stat(lasting_path().c_str(), &about) != 0 || about.st_nlink != 1 ||
+      ::realpath(lasting_path().c_str(), name) == nullptr)
+    return {};
+  const std::string_view path(name);
+  const std::string folder(path.substr(0, path.rfind('/') + 1));
+  return Fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 Fd TargetFile::open_again(int mode) const {

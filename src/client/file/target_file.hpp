@@ -37,6 +37,10 @@ class TargetFile {
   // The same, for a descriptor that stays open: not valid if the program may need it.
   Fd open_to_hold(int mode) const;
 
+  // The folder with the file, for reading; not valid if the file has other names, or if the program may need
+  // the descriptor.
+  Fd open_folder_to_hold() const;
+
   const std::string& path() const { return path_; }
   // A name that means this file as long as this object has its descriptor.
   std::string lasting_path() const;

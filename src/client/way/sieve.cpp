@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "io/posix/extent_lock.hpp"
 
@@ -20,14 +21,18 @@ constexpr std::size_t most_pieces = 16384;  // of one part
 
 class LocalFile final : public SievedFile {
  public:
-  explicit LocalFile(int file) : file_(file) {}
+  LocalFile(int file, io::GapLock* gaps) : file_(file), gaps_(gaps) {}
 
   bool lock(Extent extent, bool brief) override {
     using Hold = io::ExtentLock::Hold;
+    sieves_ = !brief && gaps_ != nullptr && gaps_->begin(io::GapLock::Kind::sieve);
     lock_.emplace(file_, extent.begin, extent.size(), brief ? Hold::brief : Hold::lasting);
-    return lock_->complete();
+    return lock_->complete() && (sieves_ || gaps_ == nullptr);
   }
-  void unlock() override { lock_.reset(); }
+  void unlock() override {
+    lock_.reset();
+    if (std::exchange(sieves_, false)) gaps_->end();
+  }
 
   Status read(std::uint64_t offset, std::span<std::byte> into) override {
     while (!into.empty()) {
@@ -55,6 +60,8 @@ class LocalFile final : public SievedFile {
 
  private:
   const int file_;
+  io::GapLock* const gaps_;
+  bool sieves_ = false;
   std::optional<io::ExtentLock> lock_;
 };
 
@@ -62,7 +69,7 @@ class LocalFile final : public SievedFile {
 
 Status Sieve::write(int file, PieceSource& source, const Sweep& sweep) {
   const std::lock_guard lock(mutex_);
-  LocalFile local(file);
+  LocalFile local(file, gaps_);
   pieces_.clear();
   const Status status = for_each_batch(
       source, [&](std::span<const Piece> batch) -> Status { return take(local, batch, sweep); });

@@ -10,6 +10,7 @@
 
 #include "base/result.hpp"
 #include "client/view/view.hpp"
+#include "io/posix/gap_lock.hpp"
 
 namespace millrace::client {
 
@@ -30,9 +31,13 @@ class SievedFile {
 // Writes pieces with holes between them by data sieving: it locks a part of the file, reads it, changes it
 // and writes it back. A few large calls cost less than many small ones. Bytes that other processes write in
 // the holes stay, if these processes lock too (io/posix/extent_lock.hpp; ROMIO takes the same locks). A part
-// that cannot be locked is written piece by piece. Holes that no process has written become zeros.
+// that cannot be locked is written piece by piece, and so is one of a file to which other processes write
+// pieces without a lock (io/posix/gap_lock.hpp). Holes that no process has written become zeros.
 class Sieve {
  public:
+  // `gaps` belongs to the file; nullptr: nobody else writes it.
+  explicit Sieve(io::GapLock* gaps = nullptr) : gaps_(gaps) {}
+
   // `file` is open for reading and writing. The function stops at the first error. Threads of a process take
   // turns, because the whole process owns the lock.
   Status write(int file, PieceSource& source, const Sweep& sweep);
@@ -44,6 +49,7 @@ class Sieve {
   Status put_pieces(SievedFile& file);
   Status put_part(SievedFile& file, bool holes);
 
+  io::GapLock* const gaps_;
   std::mutex mutex_;
   std::vector<Piece> pieces_;  // of the current part, in ascending order
   Extent hull_{};              // of these pieces

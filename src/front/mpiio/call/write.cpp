@@ -75,13 +75,34 @@ int write_pieces(const Call& call) {
   return pieces.drain();
 }
 
-// True if this rank writes the bytes itself, under a lock. Data sieving of another rank rewrites holes of up
-// to sweep.gap bytes. ROMIO writes a single piece without a lock, so Millrace writes a piece that fits into
-// such a hole. A larger piece lies in no hole that is rewritten.
-bool takes_lock(const Call& call) {
+// Data sieving of another rank rewrites holes of up to sweep.gap bytes. ROMIO writes a single piece without a
+// lock. So a piece that fits into such a hole is written by Millrace, under a lock, or while nobody sieves.
+bool fits_into_hole(const Call& call) {
   const client::Sweep& sweep = call.open.sweep;
-  return sweep.window != 0 && (!call.one_piece || call.bytes <= sweep.gap);
+  return call.one_piece && sweep.window != 0 && call.bytes <= sweep.gap;
 }
+
+// While it lives and is held(), no process sieves. Not for collective calls: other ranks may have to sieve.
+class Unsieved {
+ public:
+  explicit Unsieved(const Call& call) : file_(*call.open.file) {
+    const bool alone = call.row.coordination == Coordination::independent;
+    if (!alone) file_.leave_gaps();
+    held_ =
+        alone && call.row.completion == Completion::blocking && fits_into_hole(call) && file_.begin_piece();
+  }
+  ~Unsieved() {
+    if (held_) file_.end_piece();
+  }
+  Unsieved(const Unsieved&) = delete;
+  Unsieved& operator=(const Unsieved&) = delete;
+
+  bool held() const { return held_; }
+
+ private:
+  client::File& file_;
+  bool held_ = false;
+};
 
 // Past the pipeline, by the library's independent function: a collective call of the program becomes a call
 // of this rank. The library checks the arguments.
@@ -100,7 +121,7 @@ int write_own_pieces(Call& call) {
   if (call.moves_pointer()) call.reserve();
   Status status = open.file->prepare_direct_write(call.hull);
   client::PieceSource source = call.pieces();
-  const bool done = status.ok() && takes_lock(call) && open.file->sieve(source, open.sweep, status);
+  const bool done = status.ok() && open.sweep.window != 0 && open.file->sieve(source, open.sweep, status);
   const int error = done || !status.ok() ? MPI_SUCCESS : write_pieces(call);
   if (!status.ok() || error != MPI_SUCCESS) {
     if (call.moves_pointer()) call.give_back();
@@ -113,7 +134,8 @@ int write_own_pieces(Call& call) {
 int write_past_pipeline(Call& call) {
   Open& open = call.open;
   const Timed timed(*open.file);
-  if (!call.one_piece || takes_lock(call)) return write_own_pieces(call);
+  const Unsieved unsieved(call);
+  if (!call.one_piece || (fits_into_hole(call) && !unsieved.held())) return write_own_pieces(call);
   if (const Status flushed = open.file->prepare_direct_write(call.hull); !flushed.ok())
     return raise(open, flushed);
   const int error = write_by_library(call);

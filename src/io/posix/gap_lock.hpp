@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+#include "base/fd.hpp"
+
+namespace millrace::io {
+
+// Keeps two kinds of writers of a file apart: those that write pieces without a lock, and those that sieve,
+// so that they rewrite the bytes between their pieces. At any time, all writers on a machine are of one kind.
+// A GapLock takes a kind if no other GapLock has the other kind, and keeps it until leave(). So a writer of
+// many small pieces needs two system calls in all, in place of a lock for each piece.
+//
+// Each kind is a byte, far behind the end of every file, in the lock space of the folder with the file. A
+// writer holds a shared fcntl(2) lock of its byte. Programs lock files, and not folders, so no program waits
+// for these locks. The kernel drops them when a process dies. Thread safe.
+class GapLock {
+ public:
+  enum class Kind : std::uint8_t { pieces, sieve };
+  struct Place {
+    Fd folder;  // open for reading; not valid: begin() is always false
+    std::uint64_t inode = 0;
+  };
+
+  // `find` tells the place of the file, at the first need.
+  explicit GapLock(std::function<Place()> find) : find_(std::move(find)) {}
+  GapLock(const GapLock&) = delete;
+  GapLock& operator=(const GapLock&) = delete;
+
+  // True: until end(), no writer of the other kind writes the file. False: the writer has to lock each piece,
+  // and may not rewrite other bytes. For pieces, this is also the answer to the first call after leave(): a
+  // single piece is written faster with a lock of its own, and leaves the file to those who sieve.
+  bool begin(Kind kind);
+  void end() { under_way_.fetch_sub(1); }
+  // Call it where ranks meet, and where the writes of this kind end. Nothing happens while another thread is
+  // between begin() and end().
+  void leave();
+
+ private:
+  enum class Held : std::uint8_t { nothing, pieces, sieve };
+
+  static Held held_for(Kind kind) { return kind == Kind::pieces ? Held::pieces : Held::sieve; }
+  bool change_to(Kind kind);
+  bool take(Kind kind);
+  bool drop();
+  bool set(Kind kind, short type) const;
+  bool is_free(Kind kind) const;
+
+  const std::function<Place()> find_;
+  std::mutex mutex_;
+  Place place_;
+  bool found_ = false;
+  std::atomic<Held> held_{Held::nothing};
+  std::atomic<std::uint32_t> pieces_asked_{0};  // since leave()
+  std::atomic<std::uint32_t> under_way_{0};     // calls between begin() and end()
+};
+
+}  // namespace millrace::io
