@@ -67,6 +67,8 @@ struct FileState {
   // in the file. Read `fresh` first.
   std::atomic<std::uint64_t> fresh;
   std::atomic<std::uint64_t> held;
+  // No pending byte lies behind it. A rank raises it before it publishes; nobody lowers it.
+  std::atomic<std::uint64_t> end;
   // Not 0: ranks of other nodes may have written to the file, through other agents.
   std::atomic<std::uint32_t> routed;
   // For so long the file system has answered none of the agent's requests for this file. 0: it has none.

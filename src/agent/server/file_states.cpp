@@ -29,6 +29,7 @@ void FileStates::opened(FileSlot file, const transport::FileNumbers& numbers,
   slots_[file].draining = slots_[file].drained = core.dirty(file);
   page_.files[file].fresh.store(0);
   page_.files[file].held.store(core.dirty(file) ? UINT64_MAX : 0);
+  page_.files[file].end.store(core.dirty(file) ? UINT64_MAX : 0);
   page_.files[file].kept.store(core.keeps(file) ? 1 : 0);
   page_.files[file].dirty.store(core.dirty(file) ? transport::state_draining : transport::state_clean);
   page_.files[file].code.store(0, std::memory_order_seq_cst);

@@ -24,6 +24,8 @@ struct Transfer {
   bool met = false;          // the ranks have met in the MPI library since the previous transfer
   // How much longer the agent's work takes because waiting ranks poll, in 1024ths: crowding().
   std::uint64_t crowding = 0;
+  // How much longer the library's calls on this file take than by the costs, in 1024ths: Account::library().
+  std::uint64_t library = 1024;
 };
 
 // How much slower the agent works because of polling ranks, in 1024ths. Ranks that wait in the MPI library
@@ -69,6 +71,7 @@ constexpr Costs typical_costs() {
 struct Expected {
   std::uint64_t direct_ps = 0;
   std::uint64_t pipeline_ps = 0;
+  std::uint64_t calls_ps = 0;  // of the library's calls alone, by the costs
 };
 
 Expected expected(const Costs& costs, const Transfer& transfer);

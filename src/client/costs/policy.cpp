@@ -79,6 +79,14 @@ void Account::note_read() {
   missed_ps_.store(missed - std::min(missed, costs_.trip_ps), std::memory_order_relaxed);
 }
 
+void Account::library_took(std::uint64_t ns, std::uint64_t calls_ps) {
+  const std::uint64_t known = library();
+  const bool longer = ns * 1000 > calls_ps / 1024 * known;
+  const std::uint64_t step = known / 32;
+  library_.store(std::clamp<std::uint64_t>(longer ? known + step : known - step, 64, 8192),
+                 std::memory_order_relaxed);
+}
+
 Ground Account::too_little(std::uint64_t piece_bytes, const Entrance& entrance) const {
   return {Reason::too_little_so_far, piece_bytes, missed_ps_.load(std::memory_order_relaxed) / 1000,
           cost_ps(entrance) / 1000};

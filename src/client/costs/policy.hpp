@@ -52,6 +52,11 @@ class Account {
   bool pays_to_enter(const Expected& expected, const Entrance& entrance);
   // Counts a read that would have to ask the agent.
   void note_read();
+  // Learns from a call of the library that took `ns`, and should take `calls_ps` by the costs.
+  void library_took(std::uint64_t ns, std::uint64_t calls_ps);
+  // The median of taken by expected time of these calls, in 1024ths. A step is 3 %: so some calls that waited
+  // for a disk or a processor change little.
+  std::uint64_t library() const { return library_.load(std::memory_order_relaxed); }
   // The reason after pays_to_enter() was false: the time that the pipeline would have saved, and its cost.
   Ground too_little(std::uint64_t piece_bytes, const Entrance& entrance) const;
 
@@ -60,6 +65,7 @@ class Account {
 
   const Costs& costs_;
   std::atomic<std::uint64_t> missed_ps_{0};
+  std::atomic<std::uint64_t> library_{1024};
 };
 
 }  // namespace millrace::client

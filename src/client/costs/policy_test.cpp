@@ -152,6 +152,26 @@ TEST(Account, AnAgentThatRunsCostsNoStart) {
   EXPECT_TRUE(Account(costs).pays_to_enter({0, 0}, runs));
 }
 
+TEST(Account, TheLibrarysCallsTellWhatTheyCost) {
+  const Costs costs = typical_costs();
+  Account account(costs);
+  const Transfer row{.bytes = 3200, .pieces = 1, .calls = 1};
+  const Expected before = expected(costs, row);
+  EXPECT_EQ(before.calls_ps, before.direct_ps);
+  // Every fourth call waits for a processor.
+  for (int i = 0; i < 400; ++i)
+    account.library_took(i % 4 == 3 ? 1'000'000 : before.calls_ps / 4000, before.calls_ps);
+  Transfer measured = row;
+  measured.library = account.library();
+  const Expected after = expected(costs, measured);
+  EXPECT_NEAR(static_cast<double>(after.direct_ps), static_cast<double>(before.direct_ps) / 4,
+              static_cast<double>(before.direct_ps) / 40);
+  EXPECT_EQ(after.pipeline_ps, before.pipeline_ps);
+  EXPECT_EQ(after.calls_ps, before.calls_ps);
+  EXPECT_TRUE(choose({}, {}, row, costs).pipeline);
+  EXPECT_FALSE(choose({}, {}, measured, costs).pipeline);
+}
+
 TEST(Account, AFileThatIsReadAfterEveryWriteStaysWithTheLibrary) {
   Costs costs;
   costs.start_ps = 1'000;

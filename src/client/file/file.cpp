@@ -72,6 +72,7 @@ bool OpenedFile::enter_pipeline(const Transfer& transfer) {
   known.made_stable = goes_to_disk();
   known.routed = request_.routing.lanes > 0;
   known.entered = registered();
+  known.library = account_.library();
   if (transfer.met || !registered()) known.crowding = crowding(request_.members, process_.processors());
   const Choice choice = decide(known);
   const auto add = [](std::atomic<std::uint64_t>& sum, std::uint64_t more) {
@@ -89,6 +90,7 @@ bool OpenedFile::enter_pipeline(const Transfer& transfer) {
     why_direct_.store(choice.ground);
     add(direct_calls_, calls);
     add(direct_bytes_, transfer.bytes);
+    if (!transfer.nonblocking) calls_ps_.store(choice.expected.calls_ps, std::memory_order_relaxed);
   }
   return choice.pipeline;
 }

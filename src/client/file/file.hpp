@@ -66,6 +66,14 @@ class File {
   // communication if no bytes are pending.
   virtual Status flush(Extent extent) = 0;
 
+  // Call it before the MPI library tells the size of the file. On one node, only the last pending bytes have
+  // to reach the file system.
+  virtual Status flush_end() { return flush(everything); }
+  // Call it before the MPI library sets the size of the file to `bytes`.
+  virtual Status prepare_resize([[maybe_unused]] std::uint64_t bytes) {
+    return prepare_direct_write(everything);
+  }
+
   // Call it before ranks of other nodes may write the same bytes. This rank's bytes reach the file servers
   // ahead of later bytes. The next flush() then also covers earlier writes of other nodes.
   virtual Status order() { return flush(everything); }

@@ -45,6 +45,31 @@ Status OpenedFile::flush_own(Extent extent) {
   return status;
 }
 
+std::uint64_t OpenedFile::pending_end() {
+  if (process_.is_child() || request_.routing.lanes > 0 || keeps_ledger(request_.settings)) return UINT64_MAX;
+  if (!registered() && known_to_agent()) (void)enroll(false);  // bytes of other ranks
+  Session* session = session_.load(std::memory_order_acquire);
+  const bool known = session != nullptr && !session->gone() && !only_reads();
+  return known ? session->view().end_of(target_.number()) : UINT64_MAX;
+}
+
+Status OpenedFile::flush_end() {
+  const std::uint64_t end = pending_end();
+  const auto reaches = [&] {
+    const Result<std::uint64_t> size = process_.size_of(target_.lasting_path());
+    return size.ok() && *size >= end;
+  };
+  // The end may be from before the file was cut. Then all pending bytes may lie before it.
+  if (end == UINT64_MAX) return flush(everything);
+  if (reaches()) return session_.load()->sticky(slot_);
+  const Status status = flush({end - 1, end});
+  return !status.ok() || reaches() ? status : flush(everything);
+}
+
+Status OpenedFile::prepare_resize(std::uint64_t bytes) {
+  return prepare_direct_write(pending_end() <= bytes ? Extent{} : everything);
+}
+
 Status OpenedFile::ask_before_reading(Extent extent) {
   const Status status = guest_.before_reading(target_.number(), extent, &target_);
   return status.ok() ? without_agent() : status;

@@ -32,6 +32,8 @@ class OpenedFile final : public File, private Leaver {
   bool enter_pipeline(const Transfer& transfer) override;
   Status write(std::span<const Piece> pieces) override;
   Status flush(Extent extent) override;
+  Status flush_end() override;
+  Status prepare_resize(std::uint64_t bytes) override;
   Status order() override;
   Status publish() override;
   Status fetch(Extent extent) override {
@@ -89,9 +91,12 @@ class OpenedFile final : public File, private Leaver {
   void explain_read(bool through, const Ground& ground) override {
     (through ? why_through_ : why_not_through_).store(ground);
   }
-  std::uint64_t start_timing() override { return learns() ? process_.now_ns() : 0; }
+  std::uint64_t start_timing() override { return process_.now_ns(); }
   void stop_timing(std::uint64_t start) override {
-    if (start != 0) stint_.took(process_.now_ns() - start);
+    const std::uint64_t took = process_.now_ns() - start;
+    if (const std::uint64_t expected = calls_ps_.exchange(0, std::memory_order_relaxed); expected != 0)
+      account_.library_took(took, expected);
+    if (learns()) stint_.took(took);
   }
   const FileSettings& settings() const override { return request_.settings; }
   std::string lasting_name() const override { return target_.lasting_path(); }
@@ -124,6 +129,8 @@ class OpenedFile final : public File, private Leaver {
   // comes late, it waits only while bytes of the file are pending.
   bool is_awaited();
   Status ask_before_reading(Extent extent);
+  // No byte behind it is pending. UINT64_MAX: not known.
+  std::uint64_t pending_end();
   Status flush_own(Extent extent);
   Status prepare_own_direct_write(Extent extent);
   // An agent that this rank has not met may have died with the file in its ledger.
@@ -189,6 +196,7 @@ class OpenedFile final : public File, private Leaver {
   std::atomic<std::uint64_t> expected_direct_ps_{0};  // of all transfers, if all had gone this way
   std::atomic<std::uint64_t> expected_pipeline_ps_{0};
   std::atomic<std::uint64_t> flushes_{0};
+  std::atomic<std::uint64_t> calls_ps_{0};  // expected, of the library's write that is under way
   std::atomic<bool> held_for_sync_{false};  // hold_for_sync() has been called
   std::atomic<bool> on_the_way_{false};     // this rank has written since the last order()
   std::atomic<bool> elsewhere_{false};      // other nodes may have written before an order()

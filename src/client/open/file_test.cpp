@@ -8,7 +8,9 @@
 
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "client/open/testing/ranks.hpp"
 
@@ -182,6 +184,38 @@ TEST(File, AFileIsBarredForGood) {
     return 0;
   }),
             0);
+}
+
+// The last pending bytes make the size, also after the file was cut.
+TEST(File, ItsSizeIsThatWithPendingBytes) {
+  Job job("size");
+  const std::string path = job.path("data");
+  create(path);
+  const auto size_is = [&path](File& file, std::uint64_t size) {
+    return file.flush_end().ok() && std::filesystem::file_size(path) == size;
+  };
+  const auto resize = [&path](File& file, std::uint64_t size) {
+    return file.prepare_resize(size).ok() && ::truncate(path.c_str(), static_cast<off_t>(size)) == 0;
+  };
+  EXPECT_EQ(job.run([&] {
+    auto file = open_file(path), other = open_file(path);
+    RANK_CHECK(write_range(*file, 3, 0, 5 * MiB, 10'000) == 0);
+    RANK_CHECK(size_is(*other, 5 * MiB) && size_is(*file, 5 * MiB));
+    RANK_CHECK(write_range(*other, 3, 5 * MiB, 6 * MiB, 10'000) == 0);
+    RANK_CHECK(size_is(*file, 6 * MiB));
+    RANK_CHECK(write_range(*file, 3, 6 * MiB, 7 * MiB, 10'000) == 0);
+    RANK_CHECK(resize(*other, 8 * MiB) && size_is(*file, 8 * MiB));
+    RANK_CHECK(write_range(*file, 4, 8 * MiB, 9 * MiB, 10'000) == 0);
+    RANK_CHECK(resize(*file, 10) && size_is(*file, 10));
+    RANK_CHECK(write_range(*other, 5, 10, 20, 10) == 0);
+    RANK_CHECK(size_is(*file, 20));
+    RANK_CHECK(write_range(*file, 5, 20, 30, 10) == 0);
+    return file->close().ok() && other->close().ok() ? 0 : 1;
+  }),
+            0);
+  std::vector<std::byte> all = pattern(3, 0, 10), end = pattern(5, 10, 20);
+  all.insert(all.end(), end.begin(), end.end());
+  EXPECT_EQ(contents(path), all);
 }
 
 }  // namespace

@@ -93,6 +93,15 @@ class PageView {
   bool pending_in(std::uint64_t number, Extent extent) const {
     return any_of(number, [&](std::uint32_t file) { return dirty(file) && pending(file, extent); });
   }
+  // No byte that ranks of the node have pending in a file of this number lies behind it.
+  std::uint64_t end_of(std::uint64_t number) const {
+    std::uint64_t end = 0;
+    (void)any_of(number, [&](std::uint32_t file) {
+      end = std::max(end, state(file).end.load());
+      return false;
+    });
+    return end;
+  }
   // True if ranks of other nodes have opened a file of this number together with ranks of this node.
   bool routed(std::uint64_t number) const {
     return any_of(number, [this](std::uint32_t file) { return state(file).routed.load() != 0; });

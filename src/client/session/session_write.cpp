@@ -57,7 +57,11 @@ Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::ui
   const std::uint64_t waited_ns = tally.counters.wait_ns;
   const std::uint64_t stamp =
       clock_ == transport::StampClock::counter ? transport::read_stamp(clock_) : now_ns();
-  std::uint64_t places = 0;
+  std::uint64_t places = 0, last = 0;
+  for (const Piece& piece : pieces) last = std::max(last, piece.offset + piece.size);
+  std::atomic<std::uint64_t>& end = view_.state(file).end;
+  for (std::uint64_t known = end.load(); known < last && !end.compare_exchange_weak(known, last);) {
+  }
   for (std::size_t next = 0; next < pieces.size();) {
     const std::span<const Piece> rest = pieces.subspan(next);
     std::size_t taken = 1;

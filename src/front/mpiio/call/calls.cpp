@@ -4,6 +4,7 @@
 
 #include <strings.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -215,7 +216,8 @@ int own_set_size(Entry entry, MPI_File fh, MPI_Offset size) noexcept {
   if (open == nullptr) return call<Slot::MPI_File_set_size>(entry, fh, size);
   note_write(*open, true);
   if (changes_first(*open) && size >= 0) return resize_first(*open, size, true);
-  const Status flushed = open->file->prepare_direct_write(everything);
+  const Status flushed =
+      open->file->prepare_resize(static_cast<std::uint64_t>(std::max<MPI_Offset>(size, 0)));
   return was_resized(*open, call<Slot::MPI_File_set_size>(entry, fh, size), flushed);
 }
 

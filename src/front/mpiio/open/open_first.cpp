@@ -266,8 +266,7 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
 void meet_on_first(Open& open) { (void)all_ranks(open, true); }
 
 Status settle_size(Open& open) {
-  return open.first.location == Open::Location::elsewhere ? open.file->fetch({})
-                                                          : open.file->flush(everything);
+  return open.first.location == Open::Location::elsewhere ? open.file->fetch({}) : open.file->flush_end();
 }
 
 int resize_first(Open& open, MPI_Offset bytes, bool cut) {
