@@ -71,15 +71,21 @@ std::uint64_t Account::cost_ps(const Entrance& entrance) const {
 bool Account::pays_to_enter(const Expected& expected, const Entrance& entrance) {
   const std::uint64_t missed = missed_ps_.load(std::memory_order_relaxed) + saving(expected);
   missed_ps_.store(missed, std::memory_order_relaxed);
-  return missed >= cost_ps(entrance);
+  const bool pays = missed >= cost_ps(entrance);
+  if (!pays) unasked_.store(true, std::memory_order_relaxed);
+  return pays;
 }
 
 void Account::note_read() {
+  if (!unasked_.load(std::memory_order_relaxed)) return;
+  unasked_.store(false, std::memory_order_relaxed);
   const std::uint64_t missed = missed_ps_.load(std::memory_order_relaxed);
   missed_ps_.store(missed - std::min(missed, costs_.trip_ps), std::memory_order_relaxed);
 }
 
-void Account::library_took(std::uint64_t ns, std::uint64_t calls_ps) {
+void Account::library_took(std::uint64_t ns) {
+  const std::uint64_t calls_ps = calls_ps_.exchange(0, std::memory_order_relaxed);
+  if (calls_ps == 0) return;
   const std::uint64_t known = library();
   const bool longer = ns * 1000 > calls_ps / 1024 * known;
   const std::uint64_t step = known / 32;

@@ -50,10 +50,12 @@ class Account {
 
   // Counts a transfer that the pipeline would make faster. True: the file should enter the pipeline.
   bool pays_to_enter(const Expected& expected, const Entrance& entrance);
-  // Counts a read that would have to ask the agent.
+  // Counts a read. After a transfer that stayed with the library, it would have to ask the agent.
   void note_read();
-  // Learns from a call of the library that took `ns`, and should take `calls_ps` by the costs.
-  void library_took(std::uint64_t ns, std::uint64_t calls_ps);
+  // The library is about to make calls that should take `calls_ps` by the costs.
+  void library_begins(std::uint64_t calls_ps) { calls_ps_.store(calls_ps, std::memory_order_relaxed); }
+  // Learns from a call that took `ns`, if it is one of these.
+  void library_took(std::uint64_t ns);
   // The median of taken by expected time of these calls, in 1024ths. A step is 3 %: so some calls that waited
   // for a disk or a processor change little.
   std::uint64_t library() const { return library_.load(std::memory_order_relaxed); }
@@ -65,6 +67,8 @@ class Account {
 
   const Costs& costs_;
   std::atomic<std::uint64_t> missed_ps_{0};
+  std::atomic<bool> unasked_{false};  // the next read would have to ask, if its file were in the pipeline
+  std::atomic<std::uint64_t> calls_ps_{0};
   std::atomic<std::uint64_t> library_{1024};
 };
 

@@ -159,8 +159,11 @@ TEST(Account, TheLibrarysCallsTellWhatTheyCost) {
   const Expected before = expected(costs, row);
   EXPECT_EQ(before.calls_ps, before.direct_ps);
   // Every fourth call waits for a processor.
-  for (int i = 0; i < 400; ++i)
-    account.library_took(i % 4 == 3 ? 1'000'000 : before.calls_ps / 4000, before.calls_ps);
+  for (int i = 0; i < 400; ++i) {
+    account.library_begins(before.calls_ps);
+    account.library_took(i % 4 == 3 ? 1'000'000 : before.calls_ps / 4000);
+    account.library_took(1);  // of no such call
+  }
   Transfer measured = row;
   measured.library = account.library();
   const Expected after = expected(costs, measured);

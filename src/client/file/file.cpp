@@ -33,6 +33,7 @@ OpenedFile::OpenedFile(OpenRequest request, Reason barred, Process& process)
       guest_(process),
       successor_(process, Guest::Of::successor),
       account_(request_.costs),
+      pieces_(process, target_, request_.writable),
       through_(request_.through) {
   const std::string& name = request_.stand_in.empty() ? request_.path : request_.stand_in;
   if (request_.found.number() != 0) {
@@ -59,10 +60,8 @@ Choice OpenedFile::decide(const Transfer& transfer) {
   if (!choice.pipeline || transfer.bytes == 0 || registered()) return choice;
   // If another rank of the node has brought the file into the pipeline, this one follows.
   const Entrance entrance{request_.members, transfer.crowding, process_.joined() != nullptr};
-  if (choice.by_costs && !account_.pays_to_enter(choice.expected, entrance) && !known_to_agent()) {
-    unasked_.store(true, std::memory_order_relaxed);
+  if (choice.by_costs && !account_.pays_to_enter(choice.expected, entrance) && !known_to_agent())
     return {false, account_.too_little(choice.ground.piece_bytes, entrance), true, choice.expected};
-  }
   if (enroll(true)) return choice;
   return {false, {barred_.load(std::memory_order_relaxed)}};
 }
@@ -75,23 +74,12 @@ bool OpenedFile::enter_pipeline(const Transfer& transfer) {
   known.library = account_.library();
   if (transfer.met || !registered()) known.crowding = crowding(request_.members, process_.processors());
   const Choice choice = decide(known);
-  const auto add = [](std::atomic<std::uint64_t>& sum, std::uint64_t more) {
-    sum.store(sum.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
-  };
-  add(expected_direct_ps_, choice.expected.direct_ps);
-  add(expected_pipeline_ps_, choice.expected.pipeline_ps);
+  counts_.wrote(choice, transfer);
   if (learns()) stint_.moved(choice.pipeline, transfer.bytes, choice.expected, transfer.nonblocking);
-  const std::uint64_t calls = transfer.goes_on ? 0 : 1;
-  if (choice.pipeline) {
-    leave_gaps();
-    why_pipeline_.store(choice.ground);
-    add(calls_, calls);
-  } else {
-    why_direct_.store(choice.ground);
-    add(direct_calls_, calls);
-    add(direct_bytes_, transfer.bytes);
-    if (!transfer.nonblocking) calls_ps_.store(choice.expected.calls_ps, std::memory_order_relaxed);
-  }
+  if (choice.pipeline)
+    pieces_.let_sieve();
+  else if (!transfer.nonblocking)
+    account_.library_begins(choice.expected.calls_ps);
   return choice.pipeline;
 }
 
@@ -245,17 +233,13 @@ Status OpenedFile::prepare_own_direct_write(Extent extent) {
 
 // The disk can begin at once with bytes that have to be there at close.
 void OpenedFile::note_direct_write(Extent extent) {
-  if (process_.is_child() || !goes_to_disk() || direct_bytes_.load(std::memory_order_relaxed) < early_bytes)
+  if (process_.is_child() || !goes_to_disk() ||
+      counts_.direct_bytes.load(std::memory_order_relaxed) < early_bytes)
     return;
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr && barred_.load(std::memory_order_relaxed) == Reason::none && enroll(true))
     session = session_.load();
   if (session != nullptr) session->note(slot_, extent);
-}
-
-void OpenedFile::note_direct_call(std::uint64_t bytes) {
-  direct_calls_.fetch_add(1, std::memory_order_relaxed);
-  direct_bytes_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 bool OpenedFile::is_awaited() {
@@ -273,7 +257,7 @@ Session* OpenedFile::session_of_group() {
 }
 
 Status OpenedFile::sync() {
-  leave_gaps();
+  pieces_.let_sieve();
   process_.read_aheads().drop(target_.number());
   sync_with_other_agents(process_, request_.path.c_str(), target_.number(), request_.writable);
   if (only_reads()) return {};
@@ -291,7 +275,7 @@ Status OpenedFile::sync() {
 Status OpenedFile::set_direct(const Ground& ground) {
   turned_off_.store(ground.reason);
   if (ground.reason == Reason::none) return {};
-  why_direct_.store(ground);
+  counts_.why_direct.store(ground);
   return keeps_ledger(request_.settings) && barred_.load() == Reason::none ? forget_ledger()
                                                                            : flush(everything);
 }
@@ -299,22 +283,22 @@ Status OpenedFile::set_direct(const Ground& ground) {
 void OpenedFile::report(Status status) {
   const std::string& path = process_.settings().stats_path;
   if (path.empty()) return;
-  Ground direct = why_direct_.load();
+  Ground direct = counts_.why_direct.load();
   if (direct.reason == Reason::none) direct = {barred_.load()};
   report::append_line(path, to_json({request_.path,
-                                     why_pipeline_.load(),
+                                     counts_.why_pipeline.load(),
                                      direct,
-                                     why_through_.load(),
-                                     why_not_through_.load(),
+                                     counts_.why_through.load(),
+                                     counts_.why_not_through.load(),
                                      request_.costs.measured(),
                                      request_.settings.strategy,
                                      tally_.counters,
-                                     flushes_.load(),
-                                     reads_.load(),
-                                     read_bytes_.load(),
+                                     counts_.flushes.load(),
+                                     counts_.reads.load(),
+                                     counts_.read_bytes.load(),
                                      read_ahead_ ? read_ahead_->counters() : ReadCounters{},
                                      status,
-                                     {expected_direct_ps_.load(), expected_pipeline_ps_.load()},
+                                     {counts_.expected_direct_ps.load(), counts_.expected_pipeline_ps.load()},
                                      request_.group}));
 }
 
@@ -327,9 +311,7 @@ Status OpenedFile::close() {
   Status status = settle(Kind::close, withdrawn_.load() ? Extent{} : everything);
   if (!request_.writable) status = {};  // what failed was read from the file itself
   if (status.ok()) status = make_durable();
-  gaps_.leave();
-  readable_.store(-1);
-  own_file_ = {};
+  pieces_.close();
   if (const Status closed = target_.close(); status.ok()) status = closed;
   if (status.ok()) status = request_.named;
   stop_timing(start);
@@ -343,9 +325,9 @@ Status OpenedFile::close() {
 // Sends the last request of this open. The rank reports before it. So the agent's report, which joins the
 // reports of all ranks, is the last line about a file.
 Status OpenedFile::settle(Kind kind, Extent extent) {
-  tally_.counters.calls = calls_.load();
-  tally_.counters.direct_calls = direct_calls_.load();
-  tally_.counters.direct_bytes = direct_bytes_.load();
+  tally_.counters.calls = counts_.calls.load();
+  tally_.counters.direct_calls = counts_.direct_calls.load();
+  tally_.counters.direct_bytes = counts_.direct_bytes.load();
   // A rank that has not registered the file late must not do so now: its node's agent may have ended the
   // file.
   Session* session = kind == Kind::close && !request_.late ? session_of_group() : session_.load();

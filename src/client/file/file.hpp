@@ -40,9 +40,9 @@ struct OpenRequest {
 };
 
 class FileView;
+class OwnPieces;
 class PieceSource;
 class Process;
-struct Sweep;
 
 // One open file of this process, as seen by front ends. The first write through the pipeline contacts the
 // agent (and starts it). So an open that only reads costs nothing. Thread safe: calls of several threads on
@@ -90,25 +90,9 @@ class File {
   // communication if all pending bytes are outside `extent`.
   virtual Status prepare_direct_write(Extent extent) { return flush(extent); }
 
-  // Writes pieces with holes between them past the pipeline, by data sieving. Call it after
-  // prepare_direct_write(). False: the file cannot be opened for reading and writing here, and nothing was
-  // written.
-  virtual bool sieve([[maybe_unused]] PieceSource& source, [[maybe_unused]] const Sweep& sweep,
-                     [[maybe_unused]] Status& status) {
-    return false;
-  }
-
-  // True: until end_piece(), a piece past the pipeline needs no lock, because no process sieves. False: it is
-  // to be written by sieve(). A rank's first small piece after leave_gaps() has a lock.
-  virtual bool begin_piece() { return false; }
-  virtual void end_piece() {}
-  // Call it in collective calls: from now on, other ranks may sieve.
-  virtual void leave_gaps() {}
-
-  // Reads pieces from the file system, past the MPI library. Call it after flush(). Not ok: the file cannot
-  // be read here, or it ends before the last piece. The memory of the pieces may then have any contents, and
-  // the caller leaves the transfer to the MPI library.
-  virtual Status read([[maybe_unused]] PieceSource& source) { return Code::unsupported; }
+  // Pieces that this process writes and reads by itself, after prepare_direct_write() or flush(). nullptr:
+  // only the MPI library does.
+  virtual OwnPieces* own_pieces() { return nullptr; }
 
   // Reads pieces through the agents (OpenRequest::through), from `position` of the view's data on. `end` is
   // the end of the last piece in the file. Not ok: as for read().

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 // An open file before and while it is read: pending bytes reach the file, and bytes come from the agents.
-#include <fcntl.h>
-
 #include "client/file/opened_file.hpp"
 #include "client/session/trace.hpp"
 
@@ -12,10 +10,7 @@ using transport::Kind;
 
 Status OpenedFile::flush(Extent extent) {
   if (extent.empty() || process_.is_child()) return {};
-  if (unasked_.load(std::memory_order_relaxed)) {
-    unasked_.store(false, std::memory_order_relaxed);
-    account_.note_read();
-  }
+  account_.note_read();
   // The agents may read ahead of this read, and then the bytes of earlier writes have to be in the file too.
   if (carries_reads()) extent = everything;
   const Status status = flush_own(extent);
@@ -39,7 +34,7 @@ Status OpenedFile::flush_own(Extent extent) {
   if (elsewhere) extent = everything;
   extent = process_.with_the_end(extent, target_);
   const TraceSpan span("flush", extent.size());
-  flushes_.fetch_add(1, std::memory_order_relaxed);
+  counts_.flushes.fetch_add(1, std::memory_order_relaxed);
   const Status status = ask(*session, Kind::flush, extent);
   if (elsewhere && !status.ok()) elsewhere_.store(true, std::memory_order_relaxed);
   return status;
@@ -73,17 +68,6 @@ Status OpenedFile::prepare_resize(std::uint64_t bytes) {
 Status OpenedFile::ask_before_reading(Extent extent) {
   const Status status = guest_.before_reading(target_.number(), extent, &target_);
   return status.ok() ? without_agent() : status;
-}
-
-int OpenedFile::open_readable() {
-  const std::lock_guard lock(enroll_mutex_);
-  // The agent got the held descriptor. Locks belong to an open file description: by the same one, the locks
-  // of this rank and of the agent would not exclude each other.
-  if (readable_.load() == not_known) {
-    own_file_ = target_.open_to_hold(request_.writable ? O_RDWR : O_RDONLY);
-    readable_.store(own_file_.valid() ? own_file_.get() : -1, std::memory_order_release);
-  }
-  return readable_.load();
 }
 
 // The first read makes it: nullptr if the agents do not carry reads, or have no window for this rank.

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <fcntl.h>
-
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -12,14 +10,14 @@
 #include <utility>
 
 #include "client/costs/policy.hpp"
+#include "client/file/call_counts.hpp"
 #include "client/file/file.hpp"
 #include "client/file/guest.hpp"
 #include "client/file/ledgers.hpp"
+#include "client/file/own_pieces.hpp"
 #include "client/file/process.hpp"
 #include "client/file/target_file.hpp"
 #include "client/way/read_ahead.hpp"
-#include "client/way/read_pieces.hpp"
-#include "client/way/sieve.hpp"
 
 namespace millrace::client {
 
@@ -41,20 +39,7 @@ class OpenedFile final : public File, private Leaver {
     return session == nullptr ? Code::unsupported : session->fetch(slot_, target_.path(), extent, tally_);
   }
   Status prepare_direct_write(Extent extent) override;
-  bool sieve(PieceSource& source, const Sweep& sweep, Status& status) override {
-    const int file = request_.writable && !process_.is_child() ? readable() : -1;
-    if (file >= 0) status = sieve_.write(file, source, sweep);
-    return file >= 0;
-  }
-  bool begin_piece() override { return !process_.is_child() && gaps_.begin(io::GapLock::Kind::pieces); }
-  void end_piece() override { gaps_.end(); }
-  void leave_gaps() override {
-    if (!process_.is_child()) gaps_.leave();
-  }
-  Status read(PieceSource& source) override {
-    const int file = readable();
-    return file >= 0 ? read_pieces(file, source) : Code::unsupported;
-  }
+  OwnPieces* own_pieces() override { return &pieces_; }
   Status read_through(const FileView& view, std::uint64_t position, const PieceSource& source,
                       std::uint64_t end) override {
     ReadAhead* const ahead = carrier();
@@ -72,12 +57,8 @@ class OpenedFile final : public File, private Leaver {
     end_reading(false);
   }
   void note_direct_write(Extent extent) override;
-  void note_direct_call(std::uint64_t bytes) override;
-  void note_read(std::uint64_t bytes) override {
-    reads_.fetch_add(1, std::memory_order_relaxed);
-    read_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-    note_direct_call(bytes);
-  }
+  void note_direct_call(std::uint64_t bytes) override { counts_.moved_by_library(bytes); }
+  void note_read(std::uint64_t bytes) override { counts_.read(bytes); }
   Status sync() override;
   Status close() override;
   void withdraw() override {
@@ -85,17 +66,16 @@ class OpenedFile final : public File, private Leaver {
     (void)close();
   }
   bool registered() const override { return session_.load(std::memory_order_acquire) != nullptr; }
-  bool used_pipeline() const override { return calls_.load() != 0; }
+  bool used_pipeline() const override { return counts_.calls.load() != 0; }
   Status set_direct(const Ground& ground) override;
   Status bar(Reason reason) override { return barred_.store(reason), set_direct({reason}); }
   void explain_read(bool through, const Ground& ground) override {
-    (through ? why_through_ : why_not_through_).store(ground);
+    (through ? counts_.why_through : counts_.why_not_through).store(ground);
   }
   std::uint64_t start_timing() override { return process_.now_ns(); }
   void stop_timing(std::uint64_t start) override {
     const std::uint64_t took = process_.now_ns() - start;
-    if (const std::uint64_t expected = calls_ps_.exchange(0, std::memory_order_relaxed); expected != 0)
-      account_.library_took(took, expected);
+    account_.library_took(took);
     if (learns()) stint_.took(took);
   }
   const FileSettings& settings() const override { return request_.settings; }
@@ -110,17 +90,7 @@ class OpenedFile final : public File, private Leaver {
   Status settle_ledger();
   Choice decide(const Transfer& transfer);
   bool learns() const { return request_.file_system != 0; }
-  // Both counts are needed: the bytes of some calls are unknown, and some bytes belong to a call that began
-  // in the pipeline.
-  bool has_direct_calls() const { return direct_calls_.load() != 0 || direct_bytes_.load() != 0; }
   Reason enroll_with(Session& session);
-  // Returns a descriptor of the file for reading, and for writing too if this open may write. -1: the file
-  // cannot be opened so.
-  int readable() {
-    const int known = readable_.load(std::memory_order_acquire);
-    return known != not_known ? known : open_readable();
-  }
-  int open_readable();
   Session* session_of_group();
   // For a rank without a part in the pipeline: the dead agent may have lost bytes of other ranks of the node.
   Status without_agent() const { return bereft_.load() ? Code::lost_agent : Code::ok; }
@@ -173,8 +143,7 @@ class OpenedFile final : public File, private Leaver {
   TargetFile target_;
   std::atomic<Reason> barred_;                    // why this open cannot take the pipeline, for good
   std::atomic<Reason> turned_off_{Reason::none};  // why it does not at present
-  LastGround why_pipeline_, why_direct_;          // of writes, for the report
-  LastGround why_through_, why_not_through_;      // of reads that the agents may carry
+  CallCounts counts_;
   std::mutex enroll_mutex_;
   std::mutex known_mutex_;
   std::uint64_t openings_seen_ = 0;         // for Session::knows()
@@ -184,19 +153,8 @@ class OpenedFile final : public File, private Leaver {
   Guest guest_;      // asks the agent for a file in which this open has no part
   Guest successor_;  // asks a second agent, which started after this rank's agent died
   Account account_;
-  std::atomic<bool> unasked_{false};  // the next read would have to ask, if its file were in the pipeline
   Stint stint_;
-  io::GapLock gaps_{[this] { return io::GapLock::Place{target_.open_folder_to_hold(), target_.inode()}; }};
-  Sieve sieve_{&gaps_};
-  std::atomic<std::uint64_t> calls_{0};  // through the pipeline
-  std::atomic<std::uint64_t> direct_calls_{0};
-  std::atomic<std::uint64_t> direct_bytes_{0};
-  std::atomic<std::uint64_t> reads_{0};  // of the direct calls
-  std::atomic<std::uint64_t> read_bytes_{0};
-  std::atomic<std::uint64_t> expected_direct_ps_{0};  // of all transfers, if all had gone this way
-  std::atomic<std::uint64_t> expected_pipeline_ps_{0};
-  std::atomic<std::uint64_t> flushes_{0};
-  std::atomic<std::uint64_t> calls_ps_{0};  // expected, of the library's write that is under way
+  OwnPieces pieces_;
   std::atomic<bool> held_for_sync_{false};  // hold_for_sync() has been called
   std::atomic<bool> on_the_way_{false};     // this rank has written since the last order()
   std::atomic<bool> elsewhere_{false};      // other nodes may have written before an order()
@@ -208,9 +166,6 @@ class OpenedFile final : public File, private Leaver {
   std::uint64_t file_bytes_ = 0;  // when the agent got the file
   std::mutex ahead_mutex_;
   std::unique_ptr<ReadAhead> read_ahead_;  // from the first read through the agents on
-  static constexpr int not_known = -2;
-  std::atomic<int> readable_{not_known};
-  Fd own_file_;  // readable_
 };
 
 }  // namespace millrace::client

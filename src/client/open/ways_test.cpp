@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "client/file/own_pieces.hpp"
 #include "client/open/testing/ranks.hpp"
 #include "client/view/view.hpp"
 
@@ -110,7 +111,7 @@ TEST(Ways, ARankSievesByAnotherOpenFileDescriptionThanTheAgent) {
     const std::byte data{};
     PieceSource source(view, 0, view.filetype(), &data, 1);
     Status status;
-    RANK_CHECK(file->sieve(source, {.window = MiB, .gap = 1}, status) && status.ok());
+    RANK_CHECK(file->own_pieces()->write(source, {.window = MiB, .gap = 1}, status) && status.ok());
     int others = 0;
     for (const int fd : descriptors_of(path))
       others += ::syscall(SYS_kcmp, ::getpid(), ::getpid(), 0 /* KCMP_FILE */, fd, sent.front()) != 0 ? 1 : 0;

@@ -69,7 +69,7 @@ class LocalFile final : public SievedFile {
 
 Status Sieve::write(int file, PieceSource& source, const Sweep& sweep) {
   const std::lock_guard lock(mutex_);
-  LocalFile local(file, gaps_);
+  LocalFile local(file, gaps_ ? &*gaps_ : nullptr);
   pieces_.clear();
   const Status status = for_each_batch(
       source, [&](std::span<const Piece> batch) -> Status { return take(local, batch, sweep); });

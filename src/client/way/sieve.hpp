@@ -4,8 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -35,13 +38,26 @@ class SievedFile {
 // pieces without a lock (io/posix/gap_lock.hpp). Holes that no process has written become zeros.
 class Sieve {
  public:
-  // `gaps` belongs to the file; nullptr: nobody else writes it.
-  explicit Sieve(io::GapLock* gaps = nullptr) : gaps_(gaps) {}
+  using Place = io::GapLock::Place;
+
+  // Of a file that nobody else writes.
+  Sieve() = default;
+  // `find` tells the place of the file, at the first need.
+  explicit Sieve(std::function<Place()> find) : gaps_(std::in_place, std::move(find)) {}
 
   // `file` is open for reading and writing. The function stops at the first error. Threads of a process take
   // turns, because the whole process owns the lock.
   Status write(int file, PieceSource& source, const Sweep& sweep);
   Status write(SievedFile& file, std::span<const Piece> pieces, const Sweep& sweep);
+
+  // True: until end_unlocked(), no process sieves the file, so a piece may be written without a lock. False:
+  // write() has to write it. The first answer after let_sieve() is false.
+  bool begin_unlocked() { return gaps_ && gaps_->begin(io::GapLock::Kind::pieces); }
+  void end_unlocked() { gaps_->end(); }
+  // From now on, other processes may sieve.
+  void let_sieve() {
+    if (gaps_) gaps_->leave();
+  }
 
  private:
   Status take(SievedFile& file, std::span<const Piece> batch, const Sweep& sweep);
@@ -49,7 +65,7 @@ class Sieve {
   Status put_pieces(SievedFile& file);
   Status put_part(SievedFile& file, bool holes);
 
-  io::GapLock* const gaps_;
+  std::optional<io::GapLock> gaps_;
   std::mutex mutex_;
   std::vector<Piece> pieces_;  // of the current part, in ascending order
   Extent hull_{};              // of these pieces

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "client/file/own_pieces.hpp"
 #include "client/file/refresh.hpp"
 #include "client/open/own_process.hpp"
 #include "front/mpiio/call/pending.hpp"
@@ -154,7 +155,7 @@ int own_set_view(Entry entry, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, 
   const Scope scope;
   Open* open = scope.find(fh);
   if (open != nullptr) end_all_pending(*open);
-  if (open != nullptr) open->file->leave_gaps();
+  if (open != nullptr && open->file->own_pieces() != nullptr) open->file->own_pieces()->let_sieve();
   const int result = call<Slot::MPI_File_set_view>(entry, fh, disp, etype, filetype, datarep, info);
   if (open == nullptr || open->guest || result != MPI_SUCCESS) return result;
   if (open->reads.reader != nullptr) {

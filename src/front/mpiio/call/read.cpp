@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "client/costs/policy.hpp"
+#include "client/file/own_pieces.hpp"
 #include "client/file/refresh.hpp"
 #include "client/open/stage.hpp"
 #include "front/mpiio/call/library.hpp"
@@ -41,11 +42,16 @@ bool goes_through(const Call& call) {
   return carried;
 }
 
+Status read_own_pieces(client::File& file, client::PieceSource& source) {
+  client::OwnPieces* const own = file.own_pieces();
+  return own != nullptr ? own->read(source) : Code::unsupported;
+}
+
 // From the file, or through the agents.
 Status read_now(const Call& call, bool through) {
   client::PieceSource source = call.pieces();
   return through ? call.open.file->read_through(call.open.view.map, call.position, source, call.hull.end)
-                 : call.open.file->read(source);
+                 : read_own_pieces(*call.open.file, source);
 }
 
 // Reads the pieces of a call, from the file or through the agents. False: the library has to read, after the

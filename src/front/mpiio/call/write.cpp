@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/file/own_pieces.hpp"
 #include "front/mpiio/call/completion.hpp"
 #include "front/mpiio/call/library.hpp"
 #include "front/mpiio/call/unmapped.hpp"
@@ -85,14 +86,15 @@ bool fits_into_hole(const Call& call) {
 // While it lives and is held(), no process sieves. Not for collective calls: other ranks may have to sieve.
 class Unsieved {
  public:
-  explicit Unsieved(const Call& call) : file_(*call.open.file) {
+  explicit Unsieved(const Call& call) : own_(call.open.file->own_pieces()) {
+    if (own_ == nullptr) return;
     const bool alone = call.row.coordination == Coordination::independent;
-    if (!alone) file_.leave_gaps();
-    held_ =
-        alone && call.row.completion == Completion::blocking && fits_into_hole(call) && file_.begin_piece();
+    if (!alone) own_->let_sieve();
+    held_ = alone && call.row.completion == Completion::blocking && fits_into_hole(call) &&
+            own_->begin_unlocked();
   }
   ~Unsieved() {
-    if (held_) file_.end_piece();
+    if (held_) own_->end_unlocked();
   }
   Unsieved(const Unsieved&) = delete;
   Unsieved& operator=(const Unsieved&) = delete;
@@ -100,7 +102,7 @@ class Unsieved {
   bool held() const { return held_; }
 
  private:
-  client::File& file_;
+  client::OwnPieces* const own_;
   bool held_ = false;
 };
 
@@ -121,7 +123,8 @@ int write_own_pieces(Call& call) {
   if (call.moves_pointer()) call.reserve();
   Status status = open.file->prepare_direct_write(call.hull);
   client::PieceSource source = call.pieces();
-  const bool done = status.ok() && open.sweep.window != 0 && open.file->sieve(source, open.sweep, status);
+  client::OwnPieces* const own = open.sweep.window != 0 ? open.file->own_pieces() : nullptr;
+  const bool done = status.ok() && own != nullptr && own->write(source, open.sweep, status);
   const int error = done || !status.ok() ? MPI_SUCCESS : write_pieces(call);
   if (!status.ok() || error != MPI_SUCCESS) {
     if (call.moves_pointer()) call.give_back();
