@@ -46,7 +46,6 @@ class CarrierOutlet final : public Outlet {
   bool advance() override;
   void take(std::vector<sink::Done>& done) override;
   sink::Ticket want(std::span<const std::byte> list) override;
-  bool take_data(Carrier::Data& data) override { return carrier_ && carrier_->take_data(data); }
   bool take_wanted(Wanted& wanted) override;
   void give_up() override {
     lose(Code::lost_peer);

@@ -122,6 +122,8 @@ class PieceSource {
               std::uint64_t count);
 
   std::uint64_t bytes_left() const { return left_; }
+  // Ends after so many bytes, if not before.
+  void limit(std::uint64_t bytes) { left_ = bytes < left_ ? bytes : left_; }
   // Fills `out` from the front. Returns the number of pieces; 0 at the end.
   std::size_t next(std::span<Piece> out);
 
