@@ -53,11 +53,7 @@ class Outlet {
   virtual bool advance() { return false; }
   virtual void take(std::vector<sink::Done>& done) = 0;
   // The next bytes of the want() whose ticket ends with `request`.
-  struct Wanted {
-    std::uint32_t request = 0;
-    std::vector<std::byte> bytes;
-  };
-  virtual bool take_wanted([[maybe_unused]] Wanted& wanted) { return false; }
+  virtual bool take_wanted([[maybe_unused]] Carrier::Wanted& wanted) { return false; }
 
   // The way to the next agent ends. Requests without an answer from it fail with Code::lost_peer, and so do
   // all later ones.

@@ -83,7 +83,7 @@ class NextReads final : public Reads {
   FilePipeline& pipeline_;
   std::deque<Reader> waiting_;
   std::list<Batch> batches_;
-  Outlet::Wanted arrived_;  // the next bytes, which some sender has no room for
+  Carrier::Wanted arrived_;  // the next bytes, which some sender has no room for
   bool has_arrived_ = false;
   std::vector<Segment> segments_;  // scratch
 };

@@ -145,7 +145,7 @@ int read_on_first(Call& call) {
   // must not wait for other ranks, so it has no such guarantee.
   if (open.writable && call.meets()) {
     status = open.file->publish();
-    meet_on_first(open);
+    (void)all_ranks(open, true);
   }
   bool wrote = false;  // bytes that the agents have read ahead may be older
   if (status.ok()) status = here ? open.file->flush(call.touched()) : publish_others(open, wrote);

@@ -263,8 +263,6 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
   return true;
 }
 
-void meet_on_first(Open& open) { (void)all_ranks(open, true); }
-
 Status settle_size(Open& open) {
   if (open.first.location != Open::Location::elsewhere) return open.file->flush(everything);
   const Result<std::uint64_t> size = open.file->size_on_server();
@@ -273,7 +271,7 @@ Status settle_size(Open& open) {
 
 int resize_first(Open& open, MPI_Offset bytes, bool cut) {
   Status status = open.file->publish();
-  meet_on_first(open);
+  (void)all_ranks(open, true);
   if (open.first.maker && status.ok()) {
     const auto size = static_cast<std::uint64_t>(bytes);
     status = cut ? client::resize(open.first.stand_in.get(), size)
