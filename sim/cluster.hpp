@@ -110,6 +110,7 @@ class Cluster {
   Status sieve(Rank& rank);
   Status write_past(Rank& rank, Status status);
   void read(Rank& rank, Extent extent);
+  void read_from_server(Rank& rank, Extent extent);
   void sync(Rank& rank);
   void arrive(Rank& rank);
   void turn(Rank& rank, client::Reason why_direct);
@@ -126,7 +127,7 @@ class Cluster {
   void acknowledge_old(std::uint32_t node);
   void acknowledge_killed();
   bool may_be_gone() const { return scenario_.loses_caches() || disk_.has_refused(); }
-  void check_read(const Rank& rank, Extent extent, std::uint32_t begun);
+  void check_read(const Rank& rank, std::span<const std::byte> file, Extent extent, std::uint32_t begun);
   void befall(const Fault& fault);
   void befall(const Meanwhile& meanwhile);
   void rename(bool to_another_folder);

@@ -5,7 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "agent/requests/fetches.hpp"
 #include "cluster.hpp"
 
 namespace millrace::sim {
@@ -62,10 +61,10 @@ void Cluster::acknowledge_closes() {
 }
 
 // `begun`: the oracle's moment at the beginning of the read. Bytes from another node may be as old.
-void Cluster::check_read(const Rank& rank, Extent extent, std::uint32_t begun) {
+void Cluster::check_read(const Rank& rank, std::span<const std::byte> file, Extent extent,
+                         std::uint32_t begun) {
   if (may_be_gone()) return;
-  const std::string wrong =
-      oracle_.check(disk_.contents(file_of(rank)), extent, static_cast<int>(rank.number), false, begun, met_);
+  const std::string wrong = oracle_.check(file, extent, static_cast<int>(rank.number), false, begun, met_);
   if (!wrong.empty()) problem(who(rank) + " reads what is wrong: " + wrong);
 }
 
@@ -122,9 +121,8 @@ void Cluster::judge() {
   }
   if (disk_.misuses() > 0) problem("memory changed while it was written, or writes in flight overlapped");
   judge_copies();
-  const std::uint64_t fetched_bytes = agent::Fetches::pieces_max * agent::Fetches::piece_bytes;
-  const std::uint64_t most = scenario_.settings.sort_buffer_bytes + (recovers ? 2 * journal_batch_bytes : 0) +
-                             (scenario_.stands_in ? fetched_bytes : 0) + staged_bytes();
+  const std::uint64_t most =
+      scenario_.settings.sort_buffer_bytes + (recovers ? 2 * journal_batch_bytes : 0) + staged_bytes();
   for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
     if (nodes_[n]->most_in_flight() > most)
       problem("node " + std::to_string(n) + " had more in flight than its buffers");

@@ -167,15 +167,30 @@ Status Cluster::write_past(Rank& rank, Status status) {
 }
 
 void Cluster::read(Rank& rank, Extent extent) {
-  const bool fetches = is_elsewhere(rank);
-  const std::uint32_t begun = fetches ? oracle_.moment() : UINT32_MAX;
   note(rank, "reads: rank offset bytes", extent.begin, extent.size());
   Status status;
   client::File* const by = rank.second != nullptr ? rank.second.get() : rank.file.get();
-  if (by != nullptr) status = fetches ? by->fetch(extent) : by->flush(extent);
-  if (told(rank, status)) check_read(rank, extent, begun);
+  if (is_elsewhere(rank)) {
+    read_from_server(rank, extent);
+  } else {
+    if (by != nullptr) status = by->flush(extent);
+    if (told(rank, status)) check_read(rank, disk_.contents(file_of(rank)), extent, UINT32_MAX);
+  }
   if (rank.file != nullptr) rank.file->note_direct_call(extent.size());
   think(rank);
+}
+
+// On a node without the file.
+void Cluster::read_from_server(Rank& rank, Extent extent) {
+  const std::uint32_t begun = oracle_.moment();
+  const client::FileView bytes;
+  std::vector<std::byte> file(extent.end);
+  const client::PieceSource source(bytes, extent.begin, bytes.filetype(), file.data() + extent.begin,
+                                   extent.size());
+  const Result<std::uint64_t> got = rank.file->read_from_server(bytes, extent.begin, source, extent.end);
+  if (!told(rank, got.status())) return;
+  file.resize(extent.begin + *got);
+  check_read(rank, file, extent, begun);
 }
 
 void Cluster::sync(Rank& rank) {

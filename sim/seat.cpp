@@ -115,8 +115,6 @@ void Line::hang_up() {
   if (sender_) seat_.node().hang_up(*sender_);
 }
 
-Result<std::uint64_t> Line::size_of(const std::string& path) { return seat_.node().size_of(path); }
-
 void Line::say(const std::string& line) { seat_.node().say(line); }
 
 }  // namespace millrace::sim

@@ -97,7 +97,6 @@ class Line final : public client::Contact {
   bool wait_answer(std::uint32_t bound_ms) override;
   Result<std::size_t> receive(std::span<std::byte> answer) override;
   void hang_up() override;
-  Result<std::uint64_t> size_of(const std::string& path) override;
   void say(const std::string& line) override;
 
  private:

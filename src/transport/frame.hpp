@@ -31,21 +31,15 @@ enum class Kind : std::uint16_t {
   reply = 6,  // answer to the request of this number; payload: Reply
   ping = 7,   // a sign of life without payload or answer; the receiving link drops it
   // From ranks too:
-  arrive = 8,  // request: all earlier records on this way reach the file servers, before any later record
-  // Request for a stand-in: the file server sends the bytes in [offset, offset + span) and the file's size.
-  // The bytes include all earlier records on this way.
-  fetch = 9,
-  // Only between agents, before the reply to a fetch and with its number:
-  data = 10,  // payload: bytes of the file at offset; no payload: the last one, and span is the file's size
-  // From ranks too:
-  records = 11,  // many small records in one payload (bundle.hpp); the first gap counts from offset
+  arrive = 8,   // request: all earlier records on this way reach the file servers, before any later record
+  records = 9,  // many small records in one payload (bundle.hpp); the first gap counts from offset
   // Only between agents, from upstream, while it drains in file order for a sync or close:
-  mark = 12,  // the remaining records before the sync or close are at or above offset; only a hint
+  mark = 10,  // the remaining records before the sync or close are at or above offset; only a hint
   // Request, from ranks too: the bytes of a list of extents (want_list.hpp). The bytes include all earlier
   // records on this way. From ranks: offset is the place in the window for the bytes.
-  want = 13,
+  want = 11,
   // Only between agents, before the reply to a want and with its number:
-  wanted = 14,  // payload: the next bytes of the list's data; offset: their position in it
+  wanted = 12,  // payload: the next bytes of the list's data; offset: their position in it
 };
 inline constexpr Kind last_kind = Kind::wanted;
 
@@ -54,7 +48,7 @@ constexpr bool carries_records(Kind kind) { return kind == Kind::write || kind =
 // Frames to which the agent sends an answer.
 constexpr bool is_request(Kind kind) {
   return kind == Kind::flush || kind == Kind::arrive || kind == Kind::sync || kind == Kind::close ||
-         kind == Kind::fetch || kind == Kind::want;
+         kind == Kind::want;
 }
 
 // Frames that may go through a link. `pad` exists in rings only.
@@ -65,9 +59,6 @@ constexpr bool travels_on_links(Kind kind) { return kind != Kind::pad && kind <=
 inline constexpr std::uint64_t await_ns = 60'000'000'000;
 // ... and at least so long after the last close, because an agent may connect only at the close of its ranks.
 inline constexpr std::uint64_t await_closes_ns = 10'000'000'000;
-
-// The bounds of one fetch.
-inline constexpr std::uint64_t fetch_max_bytes = std::uint64_t{4} << 20;
 
 // The header of every frame. The payload follows, padded to 8 bytes.
 //
@@ -80,7 +71,7 @@ struct FrameHeader {
   std::uint32_t file;     // the slot that the agent returned at registration
   std::uint32_t request;  // the number that the reply repeats; 0 for write and note
   std::uint64_t offset;   // in the file, bytes
-  // flush, note, fetch: bytes from offset; UINT64_MAX: to the end. write, records: the stamp (stamp.hpp).
+  // flush, note: bytes from offset; UINT64_MAX: to the end. write, records: the stamp (stamp.hpp).
   std::uint64_t span;
   std::uint64_t checksum;  // record_checksum() of payload and offset
 };
@@ -90,10 +81,6 @@ static_assert(sizeof(FrameHeader) == 40 && std::is_trivially_copyable_v<FrameHea
 constexpr bool may_mark(const FrameHeader& frame) {
   return frame.length == 0 && frame.request == 0 && frame.span == 0 &&
          (frame.offset <= UINT64_MAX / 2 || frame.offset == UINT64_MAX);
-}
-
-constexpr bool may_fetch(const FrameHeader& frame) {
-  return frame.offset <= UINT64_MAX / 2 && frame.span <= fetch_max_bytes;
 }
 
 // The client's counters of a file, sent at close so that one report covers all ranks.

@@ -27,6 +27,11 @@ inline constexpr std::size_t want_max_payload = std::size_t{64} << 10;
 // Lists on their way through one link. With two, the link goes on while a new list is made.
 inline constexpr std::size_t wants_on_a_link = 2;
 
+// An extent behind all bytes of any file. Its bytes are the size of the file, as a number of 64 bits, with
+// all earlier records on this way.
+inline constexpr Extent size_place{(std::uint64_t{1} << 63) - 1 - sizeof(std::uint64_t),
+                                   (std::uint64_t{1} << 63) - 1};
+
 // Makes a payload. Not thread safe.
 class WantWriter {
  public:

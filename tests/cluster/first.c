@@ -186,6 +186,8 @@ static void append(void) {
   check(MPI_File_get_position(fh, &position), "position");
   check(MPI_File_write_at_all(fh, position + rank * SMALL, data, SMALL, MPI_BYTE, MPI_STATUS_IGNORE),
         "append");
+  if (MPI_File_read_at(fh, 0, buffer, 10, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS)
+    printf("FAIL rank %d: read where it may only write\n", rank);
   check(MPI_File_close(&fh), "close");
   free(data);
 }
@@ -236,6 +238,22 @@ static void empty_view(void) {
   check(MPI_File_close(&fh), "close");
 }
 
+/* Its bytes are not in order in the file, so that no node without the file can read or write them. */
+static void unordered_view(void) {
+  const int lengths[] = {4, 4}, places[] = {8, 0};
+  char data[8] = "";
+  MPI_Datatype type;
+  MPI_File fh = open_file(MPI_MODE_RDWR);
+  MPI_Type_indexed(2, lengths, places, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  if (MPI_File_set_view(fh, 0, MPI_BYTE, type, "native", MPI_INFO_NULL) == MPI_SUCCESS && rank == ranks - 1) {
+    expect(MPI_File_read_at(fh, 0, data, 8, MPI_BYTE, MPI_STATUS_IGNORE), "reading in an unordered view");
+    expect(MPI_File_write_at(fh, 0, data, 8, MPI_BYTE, MPI_STATUS_IGNORE), "writing in an unordered view");
+  }
+  MPI_Type_free(&type);
+  check(MPI_File_close(&fh), "close");
+}
+
 static void limits(void) {
   char data[10] = "";
   MPI_Offset at = 0;
@@ -249,6 +267,7 @@ static void limits(void) {
   fh = open_file(MPI_MODE_RDONLY);
   expect(MPI_File_read_ordered(fh, data, 10, MPI_BYTE, MPI_STATUS_IGNORE), "ordered");
   check(MPI_File_close(&fh), "close");
+  unordered_view();
   empty_view();
   path = "/tmp/there/is/none";
   int error = MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &fh);

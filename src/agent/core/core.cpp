@@ -33,7 +33,7 @@ Core::~Core() {
       impl_->files.each_lane([](OpenFile&, Lane& lane) {
         lane.pipeline->pump();
         (void)lane.pipeline->settlements().take();
-        lane.pipeline->settlements().forget_fetched();
+        lane.pipeline->settlements().forget_read();
       });
       impl_->shared.storage.kick();
       pollfd ready{impl_->shared.storage.event_fd(), POLLIN, 0};
@@ -92,18 +92,9 @@ void Core::Impl::answer(const Reply& reply) {
 }
 
 void Core::ask(transport::Kind kind, SenderId sender, FileSlot slot, std::uint32_t request, Extent extent) {
-  if (kind != transport::Kind::fetch) {
-    impl_->ask(sender, slot, request,
-               [&](Lane& lane, bool) { lane.requests.ask(kind, sender, request, extent); },
-               {.forgets = kind == transport::Kind::sync});
-    return;
-  }
-  OpenFile* const open = impl_->files.at(slot);
-  if (open == nullptr || !open->lanes.front()->fetches) {
-    impl_->replies.push_back({sender, request, open == nullptr ? Code::invalid : Code::unsupported});
-    return;
-  }
-  open->lanes.front()->requests.ask(kind, sender, request, extent);
+  impl_->ask(sender, slot, request,
+             [&](Lane& lane, bool) { lane.requests.ask(kind, sender, request, extent); },
+             {.forgets = kind == transport::Kind::sync});
 }
 
 void Core::want(SenderId sender, FileSlot slot, std::uint32_t request, std::span<const Extent> extents) {
@@ -122,10 +113,9 @@ void Core::want(SenderId sender, FileSlot slot, std::uint32_t request, std::span
   if (asked > 1) impl_->spreads.emplace(std::pair(sender, request), Spread{asked});
 }
 
-bool Core::pass_fetched(FetchTaker& to) {
+bool Core::pass_read(ReadTaker& to) {
   bool moved = false;
   impl_->files.each_lane([&](OpenFile&, Lane& lane) {
-    if (lane.fetches) moved |= lane.fetches->pass(to);
     if (lane.reads) moved |= lane.reads->pass(to);
   });
   return moved;
@@ -163,7 +153,6 @@ bool Core::Impl::take_completions(std::uint64_t elapsed_ns) {
     shared.retirements.complete(completion);
     files.each_lane([&](OpenFile&, Lane& lane) {
       lane.pipeline->complete(completion);
-      if (lane.fetches) lane.fetches->complete(completion);
       if (lane.reads) lane.reads->complete(completion);
     });
     files.each([&](OpenFile& file) { file.complete(completion); });
@@ -345,7 +334,7 @@ Core::Look Core::look(FileSlot slot) const {
   }
   if (file->ledger && !file->ledger->quiet()) look.in_flight = true;
   for (const auto& lane : file->lanes) {
-    look.fetching |= (lane->fetches && !lane->fetches->empty()) || (lane->reads && !lane->reads->empty());
+    look.reading |= lane->reads && !lane->reads->empty();
     look.in_flight |= lane->busy() || !lane->pipeline->outlet().idle();
   }
   return look;

@@ -112,20 +112,15 @@ class Core {
   // The rank wrote this extent itself, past the pipeline.
   void note(SenderId sender, FileSlot file, Extent extent);
 
-  // A flush, arrive, sync or fetch. An advance() answers each once; without such a file the answer is
+  // A flush, arrive or sync. An advance() answers each once; without such a file the answer is
   // Code::invalid at once. The answer carries the file's first write error. If there is none and a rank of
   // the group has gone, the next answer carries lost_peer. Before a flush or sync, the caller passes on all
-  // records that the senders have written so far. Only a flush and a fetch have an extent.
+  // records that the senders have written so far. Only a flush has an extent.
   //
   // - arrive: the file servers have the sender's records, and take all later records after these.
-  // - fetch: for a file with a route that stands_in, else Code::unsupported. The bytes of `extent` at the
-  // file
-  //   server, after all earlier records, come into the file here. This file gets the size of the server's
-  //   file; an empty extent brings the size alone. For an agent upstream, the bytes go to pass_fetched()
-  //   instead.
   void ask(transport::Kind kind, SenderId sender, FileSlot file, std::uint32_t request,
            Extent extent = everything);
-  // The bytes of the extents go to FetchTaker::wanted(), as all that came before leaves them at the file
+  // The bytes of the extents go to ReadTaker::wanted(), as all that came before leaves them at the file
   // servers. The extents are those of one list (transport/want_list.hpp). The answer follows the bytes. An
   // error (Code::unsupported without a route, Code::io behind the end of the file) leaves the file as usable
   // as before.
@@ -135,9 +130,9 @@ class Core {
   // `withdrawn`: the open failed on another node, so nobody has written, and no agent will come.
   void close(SenderId sender, FileSlot file, std::uint32_t request, const transport::ClientCounters& counters,
              bool withdrawn = false);
-  // Hands out the fetched bytes of agents upstream, and the bytes of wants, as far as there is room. True if
-  // anything moved: advance() has something to do.
-  bool pass_fetched(FetchTaker& to);
+  // Hands out the bytes of wants, as far as there is room. True if anything moved: advance() has something to
+  // do.
+  bool pass_read(ReadTaker& to);
 
   // The sender has gone without closing. Its records stay valid, and Core writes them.
   void abandon(SenderId sender);
@@ -210,7 +205,7 @@ class Core {
   struct Look {
     FileIdentity identity = {};  // without a mark
     std::string_view path = {};
-    bool fetching = false;                  // a fetch or a want is not over
+    bool reading = false;                   // a want is not over
     bool in_flight = false;                 // the storage or the next agent has a request of the file
     std::uint64_t silent_ns = 0;            // a file system has requests, and has completed none for so long
     std::string_view silent_journals = {};  // the directory of the journals, if it is theirs

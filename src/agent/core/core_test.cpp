@@ -343,7 +343,7 @@ TEST_F(Core, a_file_that_is_refused_for_want_of_memory_takes_none_of_the_others)
   start();
   transport::Register registration{};
   registration.settings = tiny(Strategy::automatic, true);
-  Route route{MiB, false, {}};
+  Route route{MiB, {}};
   for (int lane = 0; lane < 4; ++lane) route.lanes.push_back({nullptr, 1});
   const auto slot = rig->core.open(0, Fd(::dup(file.get())), registration, std::move(route));
   ASSERT_TRUE(slot);

@@ -17,15 +17,6 @@ constexpr std::uint64_t show_every_ns = 250'000'000;
 // While the agent or its ranks may write to the target. recovery/state.hpp allows for it.
 constexpr std::uint64_t sign_every_ns = 1'000'000'000;
 
-// nullptr unless the file has stand-ins on other nodes.
-Result<std::unique_ptr<Fetches>> open_fetches(Shared& shared, const Fd& target, const Route& route) {
-  if (!route.stands_in) return std::unique_ptr<Fetches>();
-  if (route.lanes.size() != 1) return Code::invalid;
-  Result<Fd> own = io::duplicate(target);
-  if (!own) return own.status();
-  return Fetches::open(shared, *std::move(own));
-}
-
 // A descriptor of the target; for the last who needs one, the target's own.
 Result<Fd> take(Fd& target, bool last) {
   if (last) return std::move(target);
@@ -66,8 +57,6 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd& target, con
     return Code::invalid;
   file->join(shared, target, registration);
   for (LaneRoute& way : route.lanes) {
-    auto fetches = open_fetches(shared, target, route);
-    if (!fetches) return fetches.status();
     way.device = identity.device;
     // An agent that only reads comes when it needs bytes, perhaps never.
     const std::uint32_t upstreams = file->reads_only ? 0 : way.upstreams;
@@ -81,8 +70,8 @@ Result<std::unique_ptr<OpenFile>> OpenFile::open(Shared& shared, Fd& target, con
     if (!pipeline) return pipeline.status();
     auto reads = open_reads(shared, *std::move(to_read), **pipeline, routed, keeps);
     if (!reads) return reads.status();
-    file->lanes.push_back(std::make_unique<Lane>(*std::move(pipeline), *std::move(fetches), *std::move(reads),
-                                                 senders, upstreams, file->reads_only));
+    file->lanes.push_back(std::make_unique<Lane>(*std::move(pipeline), *std::move(reads), senders, upstreams,
+                                                 file->reads_only));
   }
   return file;
 }

@@ -18,7 +18,6 @@
 #include "agent/core/watch.hpp"
 #include "agent/pipeline/carrier.hpp"
 #include "agent/pipeline/file_pipeline.hpp"
-#include "agent/requests/fetches.hpp"
 #include "agent/requests/reads.hpp"
 #include "agent/requests/requests.hpp"
 
@@ -27,34 +26,29 @@ namespace millrace::agent {
 // The part of a file for one file server: the whole file, or its stripes of one lane.
 struct Lane {
   std::unique_ptr<FilePipeline> pipeline;
-  std::unique_ptr<Fetches> fetches;  // if only the file server has the file
-  std::unique_ptr<Reads> reads;      // if the file has a route
+  std::unique_ptr<Reads> reads;  // if the file has a route
   Requests requests;
   Watch watch;
   Expiry expiry;
   std::uint32_t upstreams;  // agents that send records
 
-  Lane(std::unique_ptr<FilePipeline> way, std::unique_ptr<Fetches> fetched, std::unique_ptr<Reads> read,
-       const std::vector<Sender>& senders, std::uint32_t agents, bool reads_only)
+  Lane(std::unique_ptr<FilePipeline> way, std::unique_ptr<Reads> read, const std::vector<Sender>& senders,
+       std::uint32_t agents, bool reads_only)
       : pipeline(std::move(way)),
-        fetches(std::move(fetched)),
         reads(std::move(read)),
-        requests(*pipeline, fetches.get(), reads.get(), senders, agents, reads_only),
+        requests(*pipeline, reads.get(), senders, agents, reads_only),
         upstreams(agents) {}
 
   // True if the target's file system has requests.
   bool busy() const {
-    return (!pipeline->carries() && !pipeline->outlet().idle()) || (fetches && fetches->in_flight()) ||
-           (reads && reads->in_flight());
+    return (!pipeline->carries() && !pipeline->outlet().idle()) || (reads && reads->in_flight());
   }
   // Grows with each completion of such requests.
   std::uint64_t completions() const {
     return pipeline->outlet().counters().completions + (reads ? reads->counters().bytes_in : 0);
   }
   // Nothing of it is with the storage.
-  bool quiet() const {
-    return pipeline->quiet() && !(fetches && fetches->in_flight()) && !(reads && reads->in_flight());
-  }
+  bool quiet() const { return pipeline->quiet() && !(reads && reads->in_flight()); }
 };
 
 // One target file, for all opens of it.

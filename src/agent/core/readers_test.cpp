@@ -13,11 +13,9 @@ namespace millrace::agent {
 namespace {
 
 // Takes the bytes of wants, and has no use for them.
-class Nobody final : public FetchTaker {
+class Nobody final : public ReadTaker {
  public:
   bool has_room(SenderId) const override { return true; }
-  void data(SenderId, std::uint32_t, std::uint64_t, std::span<const std::byte>) override {}
-  void end_of_data(SenderId, std::uint32_t, std::uint64_t) override {}
   void wanted(SenderId, std::uint32_t, std::uint32_t, std::span<const std::byte>) override {}
 };
 
@@ -43,7 +41,7 @@ class Readers : public testing::Test {
     Nobody nobody;
     for (int i = 0; i < count; ++i) {
       rig.step();
-      (void)rig.core.pass_fetched(nobody);
+      (void)rig.core.pass_read(nobody);
     }
   }
 

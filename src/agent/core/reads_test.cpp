@@ -3,6 +3,8 @@
 // Files that several nodes read through their agents.
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -54,6 +56,16 @@ class Reading : public RingRig {
     for (int i = 0; i < steps && !node[n]->answered(rank, request); ++i) step_all();
     return node[n]->answered(rank, request) ? node[n]->reply(rank, request) : Status(Code::timeout);
   }
+  // The size of the file, as node n learns it.
+  std::uint64_t size(std::uint32_t n) {
+    const std::uint32_t request = ++asked_;
+    want(n, 0, request, {transport::size_place});
+    EXPECT_TRUE(await(n, 0, request).ok());
+    std::uint64_t bytes = 0;
+    const auto& told = window(n, 0, request);
+    if (told.size() == sizeof bytes) std::memcpy(&bytes, told.data(), sizeof bytes);
+    return bytes;
+  }
   std::vector<std::byte> written(const std::vector<Extent>& list) const {
     std::vector<std::byte> bytes;
     for (const Extent extent : list)
@@ -78,6 +90,7 @@ class Reading : public RingRig {
 
  private:
   std::uint32_t ranks_;
+  std::uint32_t asked_ = 1000;
 };
 
 class EveryRoute : public testing::TestWithParam<transport::RoutePlan> {};
@@ -229,6 +242,49 @@ TEST(Reads, AListBehindTheEndOfTheFileFailsAlone) {
   ASSERT_TRUE(rig.await(1, 1, 13).ok());
   EXPECT_EQ(rig.window(1, 1, 13), rig.written({{50, 200}}));
   rig.end();
+}
+
+TEST(Reads, TheSizeCountsWhatIsPendingAnywhereBehind) {
+  for (const Topology topology : {Topology::ring, Topology::direct}) {
+    Reading rig({topology, 1, MiB}, 3, 1);
+    EXPECT_EQ(rig.size(2), 0u);
+    rig.write(2, 5'000'000, std::vector<std::byte>(100, std::byte{1}));
+    rig.write(2, 0, std::vector<std::byte>(100, std::byte{2}));
+    EXPECT_EQ(rig.size(2), 5'000'100u);
+    rig.write(0, 6'000'000, std::vector<std::byte>(100, std::byte{3}));
+    EXPECT_EQ(rig.size(1), 6'000'100u);
+    EXPECT_EQ(rig.size(0), 6'000'100u);
+    EXPECT_EQ(rig.node[0]->storage.submitted(io::Op::read), 0u);
+    rig.end();
+  }
+}
+
+TEST(Reads, AListGetsBytesAndTheSizeAtOnce) {
+  Reading rig({Topology::ring, 1, MiB}, 3, 1);
+  rig.fill(3 * MiB);
+  for (std::uint32_t n = 0; n < 3; ++n) {
+    rig.want(n, 0, 10, {{MiB, 2 * MiB}, transport::size_place});
+    ASSERT_TRUE(rig.await(n, 0, 10).ok());
+    ASSERT_EQ(rig.window(n, 0, 10).size(), MiB + sizeof(std::uint64_t));
+    EXPECT_TRUE(
+        std::ranges::equal(std::span(rig.window(n, 0, 10)).first(MiB), rig.written({{MiB, 2 * MiB}})));
+  }
+  rig.end();
+}
+
+TEST(Reads, AServerThatCannotReadSaysSoAndIsAskedAgain) {
+  for (const Topology topology : {Topology::ring, Topology::direct}) {
+    Reading rig({topology, 1, MiB}, 3, 1);
+    rig.fill(2 * MiB);
+    rig.node[0]->storage.set_faults({{io::Op::read, 1, 0, EIO}});
+    rig.want(2, 0, 10, {{0, MiB}});
+    EXPECT_EQ(rig.await(2, 0, 10).code(), Code::io);
+    EXPECT_TRUE(rig.node[2]->core.error(rig.slot[2]).ok()) << "nothing that was written is lost";
+    rig.want(2, 0, 11, {{0, MiB}});
+    EXPECT_TRUE(rig.await(2, 0, 11).ok());
+    EXPECT_EQ(rig.window(2, 0, 11), rig.written({{0, MiB}}));
+    rig.end();
+  }
 }
 
 TEST(Reads, AFileOfOneNodeHasNone) {

@@ -16,9 +16,9 @@ using transport::Kind;
 
 namespace {
 
-// The number of pieces of data that wait here for Core. Further ones stay in the link, and the other end then
-// stops sending.
-constexpr std::size_t data_max = 4;
+// The number of pieces of bytes that wait here for Core. Further ones stay in the link, and the other end
+// then stops sending.
+constexpr std::size_t wanted_max = 4;
 
 // The way to the next agent over a link. The link queues the frames until it is established.
 class LinkCarrier final : public Carrier {
@@ -52,10 +52,6 @@ class LinkCarrier final : public Carrier {
     frame.request = request;
     frame.offset = extent.begin;
     frame.span = extent.end == UINT64_MAX ? UINT64_MAX : extent.size();
-    if (kind == Kind::fetch) {
-      to_->fetch = request;
-      to_->fetched = extent;
-    }
     put(frame, {});
   }
   void want(std::uint32_t request, std::span<const std::byte> list) override {
@@ -79,13 +75,6 @@ class LinkCarrier final : public Carrier {
   void take_answers(std::vector<Answer>& answers) override {
     answers.insert(answers.end(), to_->answers.begin(), to_->answers.end());
     to_->answers.clear();
-  }
-  bool take_data(Data& data) override {
-    if (to_->data.empty()) return false;
-    data = std::move(to_->data.front());
-    to_->data.pop_front();
-    to_->touch();
-    return true;
   }
   bool take_wanted(Wanted& wanted) override {
     if (to_->wanted.empty()) return false;
@@ -137,11 +126,9 @@ Status Downstream::connect(millrace::io::Net& net, const transport::LinkTimes& t
 void Downstream::listen() {
   FrameHeader frame{};
   const std::byte* payload = nullptr;
-  while (data.size() < data_max && wanted.size() < data_max && io->link().next(frame, payload)) {
+  while (wanted.size() < wanted_max && io->link().next(frame, payload)) {
     transport::Reply reply{};
-    if (frame.kind == Kind::data) {
-      if (status.ok()) status = take_data(frame, payload);
-    } else if (frame.kind == Kind::wanted) {
+    if (frame.kind == Kind::wanted) {
       if (status.ok()) status = take_wanted(frame, payload);
     } else if (frame.kind != Kind::reply || frame.length != sizeof reply) {
       if (status.ok()) status = Code::corrupt;
@@ -149,28 +136,11 @@ void Downstream::listen() {
       ++progress;
     } else {
       std::memcpy(&reply, payload, sizeof reply);
-      if (frame.request == fetch) fetch = 0;
       wants.erase(frame.request);
       answers.push_back({frame.request, reply.status()});
     }
     io->link().consume();
   }
-}
-
-// Accepts only data of the fetch that is not answered yet.
-Status Downstream::take_data(const FrameHeader& frame, const std::byte* payload) {
-  if (fetch == 0 || frame.request != fetch) return Code::corrupt;
-  if (frame.length == 0) {
-    if (frame.span > UINT64_MAX / 2) return Code::corrupt;
-    data.push_back({0, {}, frame.span});
-    return {};
-  }
-  const bool inside = frame.offset >= fetched.begin && frame.offset <= fetched.end &&
-                      frame.length <= fetched.end - frame.offset;
-  if (!inside || transport::record_checksum(payload, frame.length, frame.offset) != frame.checksum)
-    return Code::corrupt;
-  data.push_back({frame.offset, {payload, payload + frame.length}});
-  return {};
 }
 
 // The next bytes of a list that is on its way.

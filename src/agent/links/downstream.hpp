@@ -32,9 +32,6 @@ struct Downstream {
   bool abandoned = false;      // the Carrier has gone
   std::uint64_t progress = 0;  // signs of progress from the other end
   std::vector<Carrier::Answer> answers = {};
-  std::uint32_t fetch = 0;  // the request whose data may arrive now; 0: none
-  Extent fetched = {};      // the extent of that request
-  std::deque<Carrier::Data> data = {};
   struct Want {
     std::uint64_t bytes;     // of its data
     std::uint64_t come = 0;  // of these
@@ -55,7 +52,6 @@ struct Downstream {
   }
 
  private:
-  Status take_data(const transport::FrameHeader& frame, const std::byte* payload);
   Status take_wanted(const transport::FrameHeader& frame, const std::byte* payload);
 };
 

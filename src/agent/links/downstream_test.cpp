@@ -21,7 +21,6 @@ using transport::Kind;
 namespace rig = transport::testing;
 
 constexpr std::uint32_t request = 7;
-constexpr Extent asked{1000, 3000};
 
 class Answers : public testing::Test {
  protected:
@@ -50,29 +49,6 @@ class Answers : public testing::Test {
       }
     }
   }
-  void ask() {
-    carrier_->request(Kind::fetch, request, asked);
-    carrier_->flush();
-    pump();
-  }
-  void say(std::uint64_t offset, std::size_t size, std::uint32_t number = request, std::uint64_t change = 0) {
-    const std::vector<std::byte> bytes(size, std::byte{3});
-    FrameHeader frame{};
-    frame.kind = Kind::data;
-    frame.request = number;
-    frame.offset = offset;
-    frame.span = size == 0 ? 12345 : 0;
-    frame.checksum =
-        transport::record_checksum(bytes.data(), static_cast<std::uint32_t>(size), offset) ^ change;
-    server_->link().put(frame, bytes);
-    server_->link().flush();
-  }
-  std::vector<Carrier::Data> taken() {
-    std::vector<Carrier::Data> all;
-    for (Carrier::Data one; carrier_->take_data(one); one = {}) all.push_back(std::move(one));
-    return all;
-  }
-
   std::uint64_t now_ns_ = transport::now_ns();
   transport::TcpNet net_;
   std::shared_ptr<Downstream> to_ =
@@ -81,28 +57,6 @@ class Answers : public testing::Test {
   std::optional<transport::LinkIo> server_;
   std::vector<FrameHeader> heard_;
 };
-
-TEST_F(Answers, DataOfAFetchComesBeforeItsAnswer) {
-  ask();
-  ASSERT_EQ(heard_.size(), 1u);
-  EXPECT_EQ(heard_[0].kind, Kind::fetch);
-  EXPECT_EQ(heard_[0].offset, asked.begin);
-  EXPECT_EQ(heard_[0].span, asked.size());
-  say(1000, 1500);
-  say(2500, 500);
-  say(0, 0);
-  server_->link().put_reply(0, request, {});
-  pump();
-  const auto data = taken();
-  ASSERT_EQ(data.size(), 3u);
-  EXPECT_EQ(data[1].offset, 2500u);
-  EXPECT_EQ(data[1].bytes, std::vector<std::byte>(500, std::byte{3}));
-  EXPECT_EQ(data[2].file_bytes, 12345u);
-  std::vector<Carrier::Answer> answers;
-  carrier_->take_answers(answers);
-  ASSERT_EQ(answers.size(), 1u);
-  EXPECT_TRUE(carrier_->status().ok());
-}
 
 TEST_F(Answers, AMarkComesAfterTheRecordsThatItFollows) {
   const std::vector<std::byte> small(100), large(4000);
@@ -130,65 +84,6 @@ TEST_F(Answers, ARequestComesAfterTheRecordsThatItCovers) {
   ASSERT_EQ(heard_.size(), 2u);
   EXPECT_EQ(heard_[0].kind, Kind::records);
   EXPECT_EQ(heard_[1].kind, Kind::sync);
-}
-
-TEST_F(Answers, WhatIsNotTakenWaitsInTheLinkAndSoDoesTheAnswer) {
-  ask();
-  for (std::uint64_t i = 0; i < 20; ++i) say(1000 + i * 100, 100);
-  server_->link().put_reply(0, request, {});
-  pump();
-  std::vector<Carrier::Answer> answers;
-  carrier_->take_answers(answers);
-  EXPECT_TRUE(answers.empty());
-  std::size_t all = 0;
-  for (std::size_t now = taken().size(); now > 0; now = taken().size()) {
-    EXPECT_LE(now, 4u);
-    all += now;
-    to_->listen();
-  }
-  EXPECT_EQ(all, 20u);
-  carrier_->take_answers(answers);
-  EXPECT_EQ(answers.size(), 1u);
-}
-
-TEST_F(Answers, DataThatNobodyAskedForEndsTheLink) {
-  say(1000, 100);
-  pump();
-  EXPECT_EQ(carrier_->status().code(), Code::corrupt);
-}
-
-TEST_F(Answers, DataOfAnotherRequestEndsTheLink) {
-  ask();
-  say(1000, 100, request + 1);
-  pump();
-  EXPECT_EQ(carrier_->status().code(), Code::corrupt);
-}
-
-TEST_F(Answers, DataAfterTheAnswerEndsTheLink) {
-  ask();
-  server_->link().put_reply(0, request, {});
-  say(1000, 100);
-  pump();
-  EXPECT_EQ(carrier_->status().code(), Code::corrupt);
-}
-
-TEST_F(Answers, DataOutsideTheExtentEndsTheLink) {
-  for (const auto& [offset, size] : {std::pair{999u, 100u}, {2950u, 51u}, {3000u, 1u}}) {
-    SCOPED_TRACE(offset);
-    carrier_->request(Kind::fetch, request, asked);
-    to_->status = {};
-    say(offset, size);
-    pump();
-    EXPECT_EQ(carrier_->status().code(), Code::corrupt);
-    EXPECT_TRUE(taken().empty());
-  }
-}
-
-TEST_F(Answers, DataThatDoesNotMatchItsChecksumEndsTheLink) {
-  ask();
-  say(1000, 100, request, 1);
-  pump();
-  EXPECT_EQ(carrier_->status().code(), Code::corrupt);
 }
 
 // Two lists on their way: 300 bytes in two extents, and 50 bytes.

@@ -13,7 +13,6 @@ Route Downstreams::route_of(const transport::Register& registration) {
   const transport::Routing& routing = registration.routing;
   Route route;
   route.stripe_bytes = routing.stripe_bytes;
-  route.stands_in = routing.stands_in != 0;
   for (std::uint32_t lane = 0; lane < std::min(routing.lanes, transport::max_lanes); ++lane) {
     const transport::Hop& hop = routing.hops[lane];
     LaneRoute& way = route.lanes.emplace_back();

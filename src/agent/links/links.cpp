@@ -12,7 +12,7 @@ namespace {
 // The first number of an agent. Ranks have lower numbers (max_ranks in server/reception.cpp).
 constexpr SenderId first_sender = 4096;
 constexpr std::size_t max_upstreams = 65536;
-// The bound of fetched bytes that wait in a link: enough to keep it busy.
+// The bound of wanted bytes that wait in a link: enough to keep it busy.
 constexpr std::size_t data_backlog_bytes = std::size_t{1} << 20;
 
 }  // namespace
@@ -214,15 +214,6 @@ bool Links::answer(SenderId sender, std::uint32_t request, Status status) {
 bool Links::has_room(SenderId sender) const {
   const auto to = joined_.find(sender);
   return to != joined_.end() && to->second->io.link().backlog_bytes() < data_backlog_bytes;
-}
-
-void Links::data(SenderId sender, std::uint32_t request, std::uint64_t offset,
-                 std::span<const std::byte> bytes) {
-  joined_.at(sender)->put_data(request, offset, bytes);
-}
-
-void Links::end_of_data(SenderId sender, std::uint32_t request, std::uint64_t file_bytes) {
-  joined_.at(sender)->put_data(request, 0, {}, file_bytes);
 }
 
 void Links::wanted(SenderId sender, std::uint32_t request, std::uint32_t position,

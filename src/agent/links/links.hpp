@@ -29,7 +29,7 @@ namespace millrace::agent {
 //
 // Lives in an event loop, Server's or the simulator's. Links gives the descriptor of every stream to the
 // Loop, handle() gets the events, and pump() runs twice per round. Never blocks. Not thread safe.
-class Links final : public FetchTaker {
+class Links final : public ReadTaker {
  public:
   Links(io::Net& net, const io::Clock& clock, Loop::Watch watch, Loop::Log log, std::uint64_t first_tag,
         const transport::LinkTimes& times);
@@ -60,9 +60,6 @@ class Links final : public FetchTaker {
   bool answer(SenderId sender, std::uint32_t request, Status status);
   bool has(SenderId sender) const { return joined_.contains(sender); }
   bool has_room(SenderId sender) const override;
-  void data(SenderId sender, std::uint32_t request, std::uint64_t offset,
-            std::span<const std::byte> bytes) override;
-  void end_of_data(SenderId sender, std::uint32_t request, std::uint64_t file_bytes) override;
   void wanted(SenderId sender, std::uint32_t request, std::uint32_t position,
               std::span<const std::byte> bytes) override;
   // Sends agents upstream a sign of progress, so that their ranks go on waiting. `own`: this agent has made

@@ -35,7 +35,6 @@ Drained Upstream::take_records(Core& core, const FrameHeader& frame, std::span<c
 bool Upstream::take_request(const FrameHeader& frame, std::span<const std::byte> payload,
                             std::vector<PendingRequest>& requests) {
   if (!transport::is_request(frame.kind) || frame.request == 0) return false;
-  if (frame.kind == Kind::fetch && !transport::may_fetch(frame)) return false;
   std::vector<Extent> wanted;
   if (frame.kind == Kind::want &&
       (wants.size() == transport::wants_on_a_link || !transport::read_want_list(payload, wanted) ||
@@ -76,28 +75,13 @@ void Upstream::answer(std::uint32_t request, Status status) {
   touch();
 }
 
-void Upstream::put_data(std::uint32_t request, std::uint64_t offset, std::span<const std::byte> bytes,
-                        std::uint64_t file_bytes) {
-  FrameHeader frame{};
-  frame.kind = Kind::data;
-  frame.request = request;
-  frame.offset = offset;
-  frame.span = file_bytes;
-  put_bytes(frame, bytes);
-}
-
 void Upstream::put_wanted(std::uint32_t request, std::uint32_t position, std::span<const std::byte> bytes) {
   FrameHeader frame{};
   frame.kind = Kind::wanted;
   frame.request = request;
   frame.offset = position;
-  put_bytes(frame, bytes);
-}
-
-void Upstream::put_bytes(FrameHeader frame, std::span<const std::byte> bytes) {
-  if (!bytes.empty())
-    frame.checksum =
-        transport::record_checksum(bytes.data(), static_cast<std::uint32_t>(bytes.size()), frame.offset);
+  frame.checksum =
+      transport::record_checksum(bytes.data(), static_cast<std::uint32_t>(bytes.size()), position);
   io.link().put(frame, bytes);
   touch();
 }

@@ -44,16 +44,12 @@ struct Upstream {
   void answer(std::uint32_t request, Status status);
   // Bytes of the data of a want.
   void put_wanted(std::uint32_t request, std::uint32_t position, std::span<const std::byte> bytes);
-  // Sends fetched bytes, which begin at `offset` in the file. No bytes: the end of the fetch.
-  void put_data(std::uint32_t request, std::uint64_t offset, std::span<const std::byte> bytes,
-                std::uint64_t file_bytes = 0);
 
  private:
   Drained take_records(Core& core, const transport::FrameHeader& frame, std::span<const std::byte> payload,
                        std::string& why);
   bool take_request(const transport::FrameHeader& frame, std::span<const std::byte> payload,
                     std::vector<PendingRequest>& requests);
-  void put_bytes(transport::FrameHeader frame, std::span<const std::byte> bytes);
 };
 
 }  // namespace millrace::agent

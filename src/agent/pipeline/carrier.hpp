@@ -23,13 +23,6 @@ class Carrier {
     std::uint32_t request;
     Status status;
   };
-  // Bytes of a fetch. The last item has no bytes; the answer follows it.
-  struct Data {
-    std::uint64_t offset = 0;  // in the file
-    std::vector<std::byte> bytes;
-    std::uint64_t file_bytes = 0;  // in the last item: the size of the file
-  };
-
   // The next bytes of the data of a want.
   struct Wanted {
     std::uint32_t request = 0;
@@ -44,7 +37,7 @@ class Carrier {
   virtual void write(std::uint64_t offset, std::span<const std::byte> data) = 0;
   // A hint: all writes from here to the next sync or close lie at or above `offset`.
   virtual void mark(std::uint64_t offset) = 0;
-  // flush, arrive, sync, close or fetch; `request` is not 0. One fetch at a time, of at most fetch_max_bytes.
+  // flush, arrive, sync or close; `request` is not 0.
   virtual void request(transport::Kind kind, std::uint32_t request, Extent extent) = 0;
   // Asks for the bytes of a list (transport/want_list.hpp), behind all earlier writes. Several at a time.
   virtual void want(std::uint32_t request, std::span<const std::byte> list) = 0;
@@ -52,10 +45,8 @@ class Carrier {
   virtual void flush() = 0;
   // Appends the answers since the last call.
   virtual void take_answers(std::vector<Answer>& answers) = 0;
-  // The next data of a fetch; false: none now. All data comes before the answer. While data is not taken, the
-  // other end waits.
-  virtual bool take_data(Data& data) = 0;
   // The next bytes of some want, in the order of its list, all of them before the answer; false: none now.
+  // While bytes are not taken, the other end waits.
   virtual bool take_wanted(Wanted& wanted) = 0;
   // Not ok: the other end is lost, and no answer will come.
   virtual Status status() const = 0;
@@ -72,7 +63,6 @@ struct LaneRoute {
 // How a file's records travel between nodes. No lanes: the file is open on this node only.
 struct Route {
   std::uint64_t stripe_bytes = 0;  // a power of two, at least the size of a chunk; unused with one lane
-  bool stands_in = false;          // only the file server has the file: other nodes fetch bytes; one lane
   std::vector<LaneRoute> lanes;
 };
 

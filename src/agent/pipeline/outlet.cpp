@@ -46,8 +46,7 @@ class CarrierOutlet final : public Outlet {
   bool advance() override;
   void take(std::vector<sink::Done>& done) override;
   sink::Ticket want(std::span<const std::byte> list) override;
-  bool take_data(Carrier::Data& data) override { return carrier_ && carrier_->take_data(data); }
-  bool take_wanted(Wanted& wanted) override;
+  bool take_wanted(Carrier::Wanted& wanted) override { return carrier_ && carrier_->take_wanted(wanted); }
   void give_up() override {
     lose(Code::lost_peer);
     carrier_.reset();
@@ -103,13 +102,6 @@ sink::Ticket CarrierOutlet::want(std::span<const std::byte> list) {
   work_.push_back({next_ticket_, {}, transport::Kind::want, {}, {list.begin(), list.end()}});
   (void)advance();
   return next_ticket_++;
-}
-
-bool CarrierOutlet::take_wanted(Wanted& wanted) {
-  Carrier::Wanted next;
-  if (!carrier_ || !carrier_->take_wanted(next)) return false;
-  wanted = {next.request, std::move(next.bytes)};
-  return true;
 }
 
 // Of marks that wait one behind the other, only the last one counts.

@@ -37,13 +37,12 @@ class Outlet {
   // - flush: in the file system. arrive: with the file server, before all later records.
   // - sync: on the disk too. close: as the file's durability says, and this node has the file open no more.
   //   The target's own outlet also tells what close(2) tells, and syncs with `on_disk` only.
-  // - fetch: in the file system, and the bytes of `extent` have come back.
   //
   // The target's own outlet treats every other kind as sync, because its finished puts are in the file
   // system.
   virtual sink::Ticket settle(transport::Kind kind, Extent extent, bool on_disk) = 0;
   // The next agent sends the bytes of a list (transport/want_list.hpp), behind all earlier puts. Only where
-  // the outlet is the next agent alone. The answer is told as that of a fetch.
+  // the outlet is the next agent alone.
   virtual sink::Ticket want([[maybe_unused]] std::span<const std::byte> list) { return 0; }
   // A rank wrote this extent to the file, past the pipeline. Only this node can start writeback of these
   // bytes, because it has them in its page cache.
@@ -53,14 +52,8 @@ class Outlet {
   // Goes on with work that waits for room. True if anything moved.
   virtual bool advance() { return false; }
   virtual void take(std::vector<sink::Done>& done) = 0;
-  // The next data of a settle() of kind fetch, from the next agent.
-  virtual bool take_data([[maybe_unused]] Carrier::Data& data) { return false; }
   // The next bytes of the want() whose ticket ends with `request`.
-  struct Wanted {
-    std::uint32_t request = 0;
-    std::vector<std::byte> bytes;
-  };
-  virtual bool take_wanted([[maybe_unused]] Wanted& wanted) { return false; }
+  virtual bool take_wanted([[maybe_unused]] Carrier::Wanted& wanted) { return false; }
 
   // The way to the next agent ends. Requests without an answer from it fail with Code::lost_peer, and so do
   // all later ones.

@@ -20,7 +20,7 @@ sink::Ticket Settlements::begin(transport::Kind kind, Extent extent, bool on_dis
 Status Settlements::end(const sink::Done& done) {
   const auto found = std::ranges::find(settling_, done.ticket, &Settling::ticket);
   if (found == settling_.end()) {
-    fetched_.push_back(done);
+    read_.push_back(done);
     return {};
   }
   told_puts_ = std::max(told_puts_, found->told);
@@ -33,11 +33,11 @@ Status Settlements::end(const sink::Done& done) {
   return done.status;
 }
 
-bool Settlements::take_fetched(sink::Ticket ticket, Status& status) {
-  const auto found = std::ranges::find(fetched_, ticket, &sink::Done::ticket);
-  if (found == fetched_.end()) return false;
+bool Settlements::take_read(sink::Ticket ticket, Status& status) {
+  const auto found = std::ranges::find(read_, ticket, &sink::Done::ticket);
+  if (found == read_.end()) return false;
   status = found->status;
-  fetched_.erase(found);
+  read_.erase(found);
   return true;
 }
 

@@ -20,14 +20,14 @@ class Settlements {
 
   // Settles all puts so far (Outlet::settle). `on_disk`: a close brings them to the disk.
   sink::Ticket begin(transport::Kind kind, Extent extent, bool on_disk);
-  // The outlet's answer to begin(), or to a fetch. Returns the error that the pipeline has to keep.
+  // The outlet's answer to begin(), or to a want. Returns the error that the pipeline has to keep.
   Status end(const sink::Done& done);
   // Answers to begin(), each once.
   std::vector<sink::Ticket> take() { return std::exchange(settled_, {}); }
-  // The answer to a fetch or a want, once. Its error is no error of the pipeline. False: it has not come.
-  bool take_fetched(sink::Ticket ticket, Status& status);
-  // Drops the answers to fetches and wants.
-  void forget_fetched() { fetched_.clear(); }
+  // The answer to a want, once. Its error is no error of the pipeline. False: it has not come.
+  bool take_read(sink::Ticket ticket, Status& status);
+  // Drops the answers to wants.
+  void forget_read() { read_.clear(); }
 
   // True if there are puts after the last settling that covered all puts and succeeded.
   bool unsettled() const { return settled_puts_ < departures_.puts(); }
@@ -38,7 +38,7 @@ class Settlements {
   // The number of puts that are safe.
   std::uint64_t settled_puts() const { return settled_puts_; }
   bool empty() const { return settling_.empty(); }
-  bool quiet() const { return settling_.empty() && settled_.empty() && fetched_.empty(); }
+  bool quiet() const { return settling_.empty() && settled_.empty() && read_.empty(); }
 
  private:
   struct Settling {
@@ -55,7 +55,7 @@ class Settlements {
   std::uint64_t told_puts_ = 0;
   std::vector<Settling> settling_;
   std::vector<sink::Ticket> settled_;
-  std::vector<sink::Done> fetched_;
+  std::vector<sink::Done> read_;
 };
 
 }  // namespace millrace::agent

@@ -27,7 +27,7 @@ struct Shared {
   std::uint32_t record_max_bytes = 0;    // of all open files
   Budget budget = {};                    // says who may take blocks of the pool
   bool advance_wanted = false;           // advance() has work to start, or has to make room first
-  std::uint32_t next_owner = 1;          // number for the next sink, journal or Fetches
+  std::uint32_t next_owner = 1;          // number for the next sink, journal or Reads
   journal::Retirements retirements{storage, next_owner};
   bool ledger_full = false;                       // a ledger can take no record now
   std::uint32_t stamp_clock = 0;                  // transport::StampClock of the records' stamps

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agent/requests/reads.hpp"
+#include "transport/want_list.hpp"
 
 namespace millrace::agent {
 
@@ -36,7 +37,7 @@ class FileReads final : public Reads {
   void abandon(SenderId sender) override {
     for (Reader& reader : readers_) reader.gone |= reader.list.sender() == sender;
   }
-  bool pass(FetchTaker& to) override;
+  bool pass(ReadTaker& to) override;
   void complete(const io::Completion& completion) override;
   bool in_flight() const override { return in_flight_ > 0; }
   bool empty() const override { return readers_.empty(); }
@@ -54,10 +55,11 @@ class FileReads final : public Reads {
   };
 
   Block* block_of(const Reader& reader);
-  bool serve(Reader& reader, FetchTaker& to);
+  void tell_size(Reader& reader, ReadTaker& to);
+  bool serve(Reader& reader, ReadTaker& to);
   Extent block_from(std::uint64_t begin) const;
   bool make_room();
-  bool read_next(const FetchTaker& to);
+  bool read_next(const ReadTaker& to);
   void submit(Extent extent);
 
   io::Storage& storage_;
@@ -79,10 +81,22 @@ FileReads::Block* FileReads::block_of(const Reader& reader) {
   return found != blocks_.end() ? &*found : nullptr;
 }
 
+void FileReads::tell_size(Reader& reader, ReadTaker& to) {
+  const Result<std::uint64_t> size = storage_.size(file_);
+  reader.status = size.status();
+  if (!size) return;
+  const Segment all{transport::size_place, reinterpret_cast<const std::byte*>(&*size)};
+  hand_out(reader, std::span(&all, 1), to);
+}
+
 // True if anything moved.
-bool FileReads::serve(Reader& reader, FetchTaker& to) {
+bool FileReads::serve(Reader& reader, ReadTaker& to) {
   bool moved = false;
   while (!reader.over() && to.has_room(reader.list.sender())) {
+    if (reader.list.next() >= transport::size_place.begin) {
+      tell_size(reader, to);
+      return true;
+    }
     const Block* const block = block_of(reader);
     if (block == nullptr || !block->done) break;
     moved = true;
@@ -130,7 +144,7 @@ bool FileReads::make_room() {
 }
 
 // Begins to read for the list that is first in the file and can be served. False if there is none.
-bool FileReads::read_next(const FetchTaker& to) {
+bool FileReads::read_next(const ReadTaker& to) {
   if (in_flight_ >= in_flight_max) return false;
   const Reader* first = nullptr;
   for (const Reader& reader : readers_) {
@@ -165,7 +179,7 @@ void FileReads::complete(const io::Completion& completion) {
   --in_flight_;
 }
 
-bool FileReads::pass(FetchTaker& to) {
+bool FileReads::pass(ReadTaker& to) {
   bool moved = false;
   for (auto reader = readers_.begin(); reader != readers_.end();) {
     moved |= serve(*reader, to);

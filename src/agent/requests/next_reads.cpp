@@ -58,7 +58,7 @@ class NextReads final : public Reads {
     batches_.clear();
     has_arrived_ = false;
   }
-  bool pass(FetchTaker& to) override;
+  bool pass(ReadTaker& to) override;
   bool in_flight() const override { return false; }
   bool empty() const override { return waiting_.empty() && batches_.empty(); }
 
@@ -75,15 +75,15 @@ class NextReads final : public Reads {
   bool send_batch();
   static std::uint64_t join(std::vector<Extent>& all, std::vector<std::size_t>& ends);
   std::size_t unite(std::size_t most, std::vector<Extent>& all) const;
-  bool can_take(const Batch& batch, const FetchTaker& to) const;
-  void take(Batch& batch, std::span<const std::byte> bytes, FetchTaker& to);
+  bool can_take(const Batch& batch, const ReadTaker& to) const;
+  void take(Batch& batch, std::span<const std::byte> bytes, ReadTaker& to);
   void end_readers(Batch& batch, Status status);
   bool end_batches();
 
   FilePipeline& pipeline_;
   std::deque<Reader> waiting_;
   std::list<Batch> batches_;
-  Outlet::Wanted arrived_;  // the next bytes, which some sender has no room for
+  Carrier::Wanted arrived_;  // the next bytes, which some sender has no room for
   bool has_arrived_ = false;
   std::vector<Segment> segments_;  // scratch
 };
@@ -176,13 +176,13 @@ bool NextReads::send_batch() {
 }
 
 // A sender without room keeps its batch waiting, and so the link. Ranks always have room.
-bool NextReads::can_take(const Batch& batch, const FetchTaker& to) const {
+bool NextReads::can_take(const Batch& batch, const ReadTaker& to) const {
   return std::ranges::all_of(batch.readers, [&](const Reader& reader) {
     return reader.over() || to.has_room(reader.list.sender());
   });
 }
 
-void NextReads::take(Batch& batch, std::span<const std::byte> bytes, FetchTaker& to) {
+void NextReads::take(Batch& batch, std::span<const std::byte> bytes, ReadTaker& to) {
   segments_.clear();
   while (!bytes.empty() && batch.index < batch.extents.size()) {
     const Extent& extent = batch.extents[batch.index];
@@ -200,10 +200,10 @@ void NextReads::take(Batch& batch, std::span<const std::byte> bytes, FetchTaker&
   }
 }
 
-// Readers that lack bytes end with this error.
+// An error counts for readers that have all bytes too: records that the file lacks may be among these.
 void NextReads::end_readers(Batch& batch, Status status) {
   for (Reader& reader : batch.readers) {
-    if (!reader.over()) reader.status = status;
+    reader.status = status.ok() && !reader.over() ? Status(Code::corrupt) : status;
     end(reader);
   }
 }
@@ -212,18 +212,18 @@ bool NextReads::end_batches() {
   bool moved = false;
   for (auto batch = batches_.begin(); batch != batches_.end();) {
     Status status;
-    if (has_arrived_ || !pipeline_.settlements().take_fetched(batch->ticket, status)) {
+    if (has_arrived_ || !pipeline_.settlements().take_read(batch->ticket, status)) {
       ++batch;
       continue;
     }
-    end_readers(*batch, status.ok() ? Status(Code::corrupt) : status);
+    end_readers(*batch, status);
     batch = batches_.erase(batch);
     moved = true;
   }
   return moved;
 }
 
-bool NextReads::pass(FetchTaker& to) {
+bool NextReads::pass(ReadTaker& to) {
   bool moved = false;
   for (;;) {
     if (!has_arrived_) {

@@ -10,7 +10,7 @@ constexpr std::size_t hand_out_bytes = 256 * KiB;  // at once: one frame of a li
 
 }  // namespace
 
-void Reads::hand_out(Reader& reader, std::span<const Segment> segments, FetchTaker& to) {
+void Reads::hand_out(Reader& reader, std::span<const Segment> segments, ReadTaker& to) {
   if (bytes_.empty()) bytes_.resize(hand_out_bytes);
   std::uint32_t position = 0;
   std::size_t filled = 0;

@@ -53,7 +53,7 @@ class Reads {
   // The next agent is asked no more: all lists end with an error. Nobody has the file open any more.
   virtual void give_up() {}
   // Starts what can be started, and hands out bytes as far as there is room. True if anything moved.
-  virtual bool pass(FetchTaker& to) = 0;
+  virtual bool pass(ReadTaker& to) = 0;
 
   struct Done {
     WaiterId waiter;
@@ -86,7 +86,7 @@ class Reads {
   };
 
   // Hands out the next bytes of the list that lie in the segments, which ascend.
-  void hand_out(Reader& reader, std::span<const Segment> segments, FetchTaker& to);
+  void hand_out(Reader& reader, std::span<const Segment> segments, ReadTaker& to);
   void end(const Reader& reader) {
     ++counters_.lists;
     done_.push_back({reader.waiter, reader.status});

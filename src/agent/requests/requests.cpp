@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "transport/want_list.hpp"
+
 namespace millrace::agent {
 
 using transport::Kind;
@@ -42,23 +44,17 @@ void Requests::ask(Kind kind, SenderId sender, std::uint32_t request, Extent ext
   Waiter& waiter = add(kind, sender, request, Step::drain);
   waiter.extent = extent;
   if (kind == Kind::arrive && !pipeline_.carries()) return;
-  if (kind == Kind::fetch) extent = fetches_->depends_on(pipeline_, extent);
   waiter.departures = pipeline_.depart(extent, next_waiter_ - 1);
 }
 
 void Requests::want(SenderId sender, std::uint32_t request, std::vector<ReadPiece> pieces) {
   Waiter& waiter = add(Kind::want, sender, request, Step::drain);
-  waiter.extent = {pieces.front().offset, pieces.back().offset + pieces.back().length};
+  // Records anywhere may decide the size.
+  const bool sized = pieces.back().offset >= transport::size_place.begin;
+  waiter.extent =
+      sized ? everything : Extent{pieces.front().offset, pieces.back().offset + pieces.back().length};
   waiter.pieces = std::move(pieces);
   waiter.departures = pipeline_.depart(waiter.extent, next_waiter_ - 1);
-}
-
-void Requests::begin_fetch(WaiterId id, Waiter& waiter) {
-  if (waiter.kind == Kind::want)
-    return reads_->begin(id, ReadList(waiter.sender, waiter.request, std::move(waiter.pieces)));
-  const auto upstream = [&](const Member& m) { return m.sender == waiter.sender && m.upstream; };
-  fetches_->begin(
-      {id, waiter.sender, waiter.request, waiter.extent, std::ranges::any_of(members_.opens(), upstream)});
 }
 
 void Requests::settle_all() { add(Kind::sync, no_sender, 0, Step::gather).answer = false; }
@@ -90,7 +86,6 @@ void Requests::close(SenderId sender, std::uint32_t request, const transport::Cl
 }
 
 void Requests::abandon(SenderId sender) {
-  if (fetches_ != nullptr) fetches_->abandon(sender);
   if (reads_ != nullptr) reads_->abandon(sender);
   for (auto& [id, waiter] : waiters_) {
     if (waiter.sender == sender) waiter.answer = false;
@@ -170,7 +165,6 @@ bool Requests::wants_settling(const Waiter& waiter) const {
 
 void Requests::answer(const Waiter& waiter, std::vector<Reply>& replies) {
   Status status = pipeline_.error();
-  if (status.ok()) status = waiter.status;
   // A rank or an agent that goes takes no bytes of a file with it that is only read.
   const bool lost = members_.take_lost_peer(waiter.sender, waiter.group) && !reads_only_;
   if (lost && status.ok()) status = Code::lost_peer;
@@ -191,10 +185,10 @@ bool Requests::step_drain(std::uint64_t now_ns, std::vector<Reply>& replies) {
     any = true;
     counters_.drain_ns += now_ns - waiter.since_ns;
     waiter.since_ns = now_ns;
-    if (waiter.kind == Kind::fetch || waiter.kind == Kind::want) {
+    if (waiter.kind == Kind::want) {
       // A sender that has gone meanwhile has no room for bytes, ever.
-      waiter.step = waiter.answer ? Step::fetch : Step::answered;
-      if (waiter.answer) begin_fetch(id, waiter);
+      waiter.step = waiter.answer ? Step::read : Step::answered;
+      if (waiter.answer) reads_->begin(id, {waiter.sender, waiter.request, std::move(waiter.pieces)});
     } else if (wants_settling(waiter)) {
       waiter.step = Step::settle;
     } else {
@@ -204,20 +198,6 @@ bool Requests::step_drain(std::uint64_t now_ns, std::vector<Reply>& replies) {
   }
   std::erase_if(waiters_, [](const auto& one) { return one.second.step == Step::answered; });
   return any;
-}
-
-bool Requests::step_fetch(std::vector<Reply>& replies) {
-  if (fetches_ == nullptr) return false;
-  const bool moved = fetches_->advance(pipeline_);
-  const std::vector<Fetches::Done> fetched = fetches_->take();
-  for (const Fetches::Done& done : fetched) {
-    const auto found = waiters_.find(done.waiter);
-    if (found == waiters_.end()) continue;
-    found->second.status = done.status;
-    answer(found->second, replies);
-    waiters_.erase(found);
-  }
-  return moved || !fetched.empty();
 }
 
 // The answer to a want says nothing of lost agents: its rank reads the file itself, and needs that error
@@ -315,12 +295,11 @@ bool Requests::settle_after_last() {
 // Nobody has the lane open any more, so the lists that are left are guesses that nobody needs. Its link ends
 // now, not with the file: the next agent's lane may be one of those for which the file's other lanes wait.
 void Requests::give_up_reading() {
-  const bool fetches = fetches_ != nullptr && !fetches_->empty();
-  if (!members_.empty() || fetches || reads_ == nullptr || !pipeline_.carries()) return;
+  if (!members_.empty() || reads_ == nullptr || !pipeline_.carries()) return;
   reads_->give_up();
   pipeline_.outlet().give_up();
   (void)pipeline_.collect(0);
-  pipeline_.settlements().forget_fetched();
+  pipeline_.settlements().forget_read();
 }
 
 namespace {
@@ -349,7 +328,6 @@ bool Requests::advance(std::uint64_t now_ns, bool held, std::vector<Reply>& repl
   any |= step_drain(now_ns, replies);
   any |= step_settle(now_ns, replies);
   if (reads_only_) give_up_reading();
-  any |= step_fetch(replies);
   any |= step_read(replies);
   any |= reads_only_ ? nobody() && !std::exchange(settled_, true) : settle_after_last();
   return any;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "agent/pipeline/file_pipeline.hpp"
-#include "agent/requests/fetches.hpp"
 #include "agent/requests/gathering.hpp"
 #include "agent/requests/members.hpp"
 #include "agent/requests/reads.hpp"
@@ -40,28 +39,27 @@ struct Phases {
 // - sweep (sync, close, if the lane merges): all other chunks leave in file order.
 // - drain: the bytes of the request depart. The step ends when the outlet has finished with them.
 // - settle: a sync, or a close with durability disk, needs a datasync. If the pipeline passes its bytes on,
-//   every request but a fetch or a want needs an answer of the next agent. One settling covers all requests
-//   at this step.
-// - fetch (fetch, want): waits until Fetches or Reads have brought the bytes.
+//   every request but a want needs an answer of the next agent. One settling covers all requests at this
+//   step.
+// - read (want): waits until Reads have brought the bytes.
 //
 // Then the request is answered. Works on one FilePipeline. Not thread safe.
 class Requests {
  public:
-  // `upstreams`: as for Members. `fetches`: nullptr unless the file has stand-ins. `reads`: nullptr unless
-  // the file has a route. `reads_only`: the file is only read, so there is nothing to gather or to settle,
-  // and the next agent hears of no close. The life of such a file ends with its last member.
-  Requests(FilePipeline& pipeline, Fetches* fetches, Reads* reads, const std::vector<Sender>& senders,
+  // `upstreams`: as for Members. `reads`: nullptr unless the file has a route. `reads_only`: the file is only
+  // read, so there is nothing to gather or to settle, and the next agent hears of no close. The life of such
+  // a file ends with its last member.
+  Requests(FilePipeline& pipeline, Reads* reads, const std::vector<Sender>& senders,
            std::uint32_t upstreams = 0, bool reads_only = false)
       : pipeline_(pipeline),
-        fetches_(fetches),
         reads_(reads),
         reads_only_(reads_only),
         members_(upstreams),
         gathering_(pipeline, members_, senders) {}
 
   void join(SenderId sender, std::uint64_t group, std::uint32_t expected, bool upstream = false);
-  // A flush, arrive, sync or fetch. Only a flush and a fetch have an extent. A fetch needs Fetches. The file
-  // server answers an arrive at once: it has taken all earlier records of the sender.
+  // A flush, arrive or sync. Only a flush has an extent. The file server answers an arrive at once: it has
+  // taken all earlier records of the sender.
   void ask(transport::Kind kind, SenderId sender, std::uint32_t request, Extent extent);
   // A want, where there are Reads. The pieces ascend.
   void want(SenderId sender, std::uint32_t request, std::vector<ReadPiece> pieces);
@@ -94,7 +92,7 @@ class Requests {
   const transport::ClientCounters& client_counters() const { return clients_; }
 
  private:
-  enum class Step { gather, sweep, drain, settle, fetch, answered };
+  enum class Step { gather, sweep, drain, settle, read, answered };
 
   struct Waiter : Asker {
     Step step;
@@ -102,7 +100,6 @@ class Requests {
     bool answer = true;                  // false: the sender has gone, or gets its answer elsewhere
     std::uint64_t since_ns = 0;          // the begin of this step
     std::uint32_t departures = 0;        // the number for which it waits
-    Status status = {};                  // of its fetch
     std::vector<ReadPiece> pieces = {};  // of a want
   };
 
@@ -116,16 +113,13 @@ class Requests {
   bool step_settle(std::uint64_t now_ns, std::vector<Reply>& replies);
   bool settle_after_last();
   void give_up_reading();
-  bool step_fetch(std::vector<Reply>& replies);
   bool step_read(std::vector<Reply>& replies);
-  void begin_fetch(WaiterId id, Waiter& waiter);
   void answer(const Waiter& waiter, std::vector<Reply>& replies);
   bool wants_settling(const Waiter& waiter) const;
   void begin_settling();
   bool answer_late(std::vector<Reply>& replies);
 
   FilePipeline& pipeline_;
-  Fetches* fetches_;
   Reads* reads_;
   bool reads_only_;
   Members members_;

@@ -21,22 +21,18 @@ struct Sender {
   std::uint32_t lane = 0;     // the lane that this agent feeds
 };
 
-// The answer to a flush, arrive, sync, close or fetch.
+// The answer to a flush, arrive, sync, close or want.
 struct Reply {
   SenderId sender;
   std::uint32_t request;
   Status status;
 };
 
-// Takes the bytes that senders have asked for. `request` is the number of their fetch or want.
-class FetchTaker {
+// Takes the bytes that senders have asked for. `request` is the number of their want.
+class ReadTaker {
  public:
-  virtual ~FetchTaker() = default;
+  virtual ~ReadTaker() = default;
   virtual bool has_room(SenderId sender) const = 0;
-  virtual void data(SenderId sender, std::uint32_t request, std::uint64_t offset,
-                    std::span<const std::byte> bytes) = 0;
-  // All bytes have been given; the answer follows.
-  virtual void end_of_data(SenderId sender, std::uint32_t request, std::uint64_t file_bytes) = 0;
   // Bytes of the data of a want, at their position in it. Each list gets its bytes in ascending order.
   virtual void wanted(SenderId sender, std::uint32_t request, std::uint32_t position,
                       std::span<const std::byte> bytes) = 0;

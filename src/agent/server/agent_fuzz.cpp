@@ -3,7 +3,7 @@
 //
 // Uses the fuzzer's bytes as what two ranks, an agent upstream and the next agent send to an agent:
 // registrations, frames in rings, lists of wishes, frames over links that hold the key, bytes that were
-// fetched or wanted. The agent has to be idle once all of them have gone.
+// wanted. The agent has to be idle once all of them have gone.
 #include <sys/epoll.h>
 
 #include <cstdlib>
@@ -222,7 +222,7 @@ void World::from_next(Input& input) {
   if (!next_->link().established()) return move();
   // The agent's own numbers are small.
   FrameHeader header = frame(input);
-  const Kind kinds[] = {Kind::reply, Kind::data, Kind::wanted, header.kind};
+  const Kind kinds[] = {Kind::reply, Kind::wanted, Kind::wanted, header.kind};
   header.kind = kinds[what & 3];
   if ((what & 4) != 0) header.request %= 8;
   if ((what & 8) != 0) header.offset = 0;

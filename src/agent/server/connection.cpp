@@ -180,7 +180,6 @@ void Connection::keep_until_ledger_has(FileSlot file) {
 bool Connection::take_request(const FrameHeader& frame, const std::byte* payload,
                               std::vector<PendingRequest>& requests) {
   if (!transport::is_request(frame.kind) || frame.request == 0) return false;
-  if (frame.kind == Kind::fetch && !transport::may_fetch(frame)) return false;
   PendingRequest request{id_, frame, {}, ring_.position()};
   if (frame.kind == Kind::want && !take_want(frame, payload, request)) return false;
   if (frame.kind == Kind::close) {

@@ -33,19 +33,12 @@ bool sane(const transport::Register& registration, const Fd& target) {
 
 // Brings bytes to the senders that asked for them: over a link, or into a rank's window, which has room for
 // all that its rank asks for.
-class Delivery final : public FetchTaker {
+class Delivery final : public ReadTaker {
  public:
   Delivery(const Rounds& rounds, Links& links) : rounds_(rounds), links_(links) {}
 
   bool has_room(SenderId sender) const override {
     return rounds_.find(sender) != nullptr || links_.has_room(sender);
-  }
-  void data(SenderId sender, std::uint32_t request, std::uint64_t offset,
-            std::span<const std::byte> bytes) override {
-    links_.data(sender, request, offset, bytes);
-  }
-  void end_of_data(SenderId sender, std::uint32_t request, std::uint64_t file_bytes) override {
-    links_.end_of_data(sender, request, file_bytes);
   }
   void wanted(SenderId sender, std::uint32_t request, std::uint32_t position,
               std::span<const std::byte> bytes) override {
@@ -143,7 +136,7 @@ Rounds::Round Rounds::go() {
   progress_.share(now_ns);
   links_.pump(now_ns);
   Delivery delivery(*this, links_);
-  advanced |= core_.pass_fetched(delivery);
+  advanced |= core_.pass_read(delivery);
   if (pass == Pass::held) return Round::held;
   if (pass != Pass::worked && !advanced) return Round::idle;
   progress_.made();
@@ -168,7 +161,7 @@ std::uint64_t Rounds::deadline_ns() const {
 void Rounds::woke() {
   const bool storage_is_busy = std::ranges::any_of(asked_, [this](const auto& entry) {
     const FileSlot file = entry.second.file;
-    return core_.dirty(file) || core_.keeps(file) || core_.look(file).fetching;
+    return core_.dirty(file) || core_.keeps(file) || core_.look(file).reading;
   });
   if ((asked() && !storage_is_busy) || (ranks_wait() && states_.waits())) progress_.turned();
 }

@@ -138,7 +138,7 @@ Reason OpenedFile::enroll_with(Session& session) {
       files.add(std::move(own));
     });
   }
-  file_bytes_ = request_.file_bytes != 0 ? request_.file_bytes : status.stx_size;
+  file_bytes_.store(status.stx_size);
   // The guest may know of writes on other nodes. From now on this open has to ask for them.
   if (request_.late && request_.writable) elsewhere_.store(true, std::memory_order_relaxed);
   session_.store(&session, std::memory_order_release);
@@ -175,6 +175,7 @@ bool OpenedFile::known_to_agent() {
 Status OpenedFile::order() {
   // Bytes that were read ahead lack later writes by ranks of other nodes.
   if (carries_reads() && !only_reads()) process_.read_aheads().drop(target_.number());
+  forget_size();
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr || only_reads()) guest_.order();
   if (session == nullptr || only_reads() || process_.is_child()) return {};
@@ -187,6 +188,7 @@ Status OpenedFile::order() {
 }
 
 Status OpenedFile::publish() {
+  forget_size();
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr || process_.is_child()) return {};
   if (!session->view().dirty(slot_)) return session->sticky(slot_);
@@ -258,6 +260,7 @@ Session* OpenedFile::session_of_group() {
 
 Status OpenedFile::sync() {
   pieces_.let_sieve();
+  forget_size();
   process_.read_aheads().drop(target_.number());
   sync_with_other_agents(process_, request_.path.c_str(), target_.number(), request_.writable);
   if (only_reads()) return {};

@@ -81,11 +81,6 @@ class File {
   // rank.
   virtual Status publish() { return flush(everything); }
 
-  // Call it before the MPI library reads the stand-in of a file (OpenRequest::stand_in). The function copies
-  // `extent` of the file, with all earlier writes, into the stand-in. The stand-in gets the size of the file.
-  // An empty extent copies only the size. Bytes behind the end of the file are not fetched.
-  virtual Status fetch(Extent extent) { return flush(extent); }
-
   // Call it before the MPI library writes `extent` itself. It does the same as flush(), but needs no
   // communication if all pending bytes are outside `extent`.
   virtual Status prepare_direct_write(Extent extent) { return flush(extent); }
@@ -110,6 +105,17 @@ class File {
                                                                   [[maybe_unused]] std::uint64_t end) {
     return Code::unsupported;
   }
+
+  // For a node without the file (OpenRequest::stand_in). Reads pieces from the file server, with all earlier
+  // writes. Returns the number of bytes: the file may end before the last piece.
+  virtual Result<std::uint64_t> read_from_server([[maybe_unused]] const FileView& view,
+                                                 [[maybe_unused]] std::uint64_t position,
+                                                 [[maybe_unused]] const PieceSource& source,
+                                                 [[maybe_unused]] std::uint64_t end) {
+    return Code::unsupported;
+  }
+  // The size of the file there, with all earlier writes.
+  virtual Result<std::uint64_t> size_on_server() { return Code::unsupported; }
 
   // Keeps the reason for the way of a read, for the report.
   virtual void explain_read([[maybe_unused]] bool through, [[maybe_unused]] const Ground& ground) {}

@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 // An open file before and while it is read: pending bytes reach the file, and bytes come from the agents.
+#include <algorithm>
+
 #include "client/file/opened_file.hpp"
 #include "client/session/trace.hpp"
+#include "transport/want_list.hpp"
 
 namespace millrace::client {
 
@@ -77,9 +80,55 @@ ReadAhead* OpenedFile::read_ahead() {
   Session* const session = session_.load(std::memory_order_acquire);
   ReadWindow* const window = session->window();
   if (window == nullptr) return nullptr;
-  read_ahead_ = std::make_unique<ReadAhead>(*window, slot_, file_bytes_, request_.leaves_small);
+  const std::uint64_t bytes = request_.file_bytes != 0 ? request_.file_bytes : file_bytes_.load();
+  read_ahead_ = std::make_unique<ReadAhead>(*window, slot_, bytes, request_.leaves_small);
   process_.read_aheads().add(target_.number(), *read_ahead_);
   return read_ahead_.get();
+}
+
+// Reads nothing ahead, so that the bytes are never older than the call. The next call begins anew after an
+// error.
+Status OpenedFile::ask_server(const FileView& view, std::uint64_t position, const PieceSource& source,
+                              std::uint64_t end) {
+  Session* const session = session_.load(std::memory_order_acquire);
+  if (session == nullptr || process_.is_child()) return Code::unsupported;
+  const Session::Turn turn = session->take_turn();
+  if (turn.window == nullptr) return Code::no_memory;
+  return ReadAhead(*turn.window, slot_, end, false).read(view, position, source, end);
+}
+
+Result<std::uint64_t> OpenedFile::size_on_server() {
+  const FileView bytes;
+  std::uint64_t size = 0;
+  const Extent place = transport::size_place;
+  const PieceSource source(bytes, place.begin, bytes.filetype(), &size, place.size());
+  const Status come = ask_server(bytes, place.begin, source, place.end);
+  if (!come.ok()) return come;
+  file_bytes_.store(size);
+  return size;
+}
+
+// A list must not go over the end of the file: it may share its way with lists of other ranks.
+Result<std::uint64_t> OpenedFile::read_from_server(const FileView& view, std::uint64_t position,
+                                                   const PieceSource& source, std::uint64_t end) {
+  std::uint64_t size = file_bytes_.load();
+  const bool known = end <= size;
+  if (!known) {
+    const Result<std::uint64_t> now = size_on_server();
+    if (!now) return now;
+    size = *now;
+  }
+  PieceSource there = source;
+  if (end > size) {
+    const std::uint64_t before = view.position_of(size);
+    there.limit(before - std::min(before, position));
+  }
+  if (there.bytes_left() == 0) return std::uint64_t{0};
+  const Status come = ask_server(view, position, there, std::min(end, size));
+  if (come.ok()) return there.bytes_left();
+  if (!known || come.code() != Code::io) return come;
+  file_bytes_.store(0);  // the file may have become shorter
+  return read_from_server(view, position, source, end);
 }
 
 void OpenedFile::end_reading(bool closes) {

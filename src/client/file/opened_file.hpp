@@ -34,10 +34,6 @@ class OpenedFile final : public File, private Leaver {
   Status prepare_resize(std::uint64_t bytes) override;
   Status order() override;
   Status publish() override;
-  Status fetch(Extent extent) override {
-    Session* session = session_.load(std::memory_order_acquire);
-    return session == nullptr ? Code::unsupported : session->fetch(slot_, target_.path(), extent, tally_);
-  }
   Status prepare_direct_write(Extent extent) override;
   OwnPieces* own_pieces() override { return &pieces_; }
   Status read_through(const FileView& view, std::uint64_t position, const PieceSource& source,
@@ -52,6 +48,9 @@ class OpenedFile final : public File, private Leaver {
     if (ahead == nullptr) return Code::unsupported;
     return ahead->start(view, position, source, end);
   }
+  Result<std::uint64_t> read_from_server(const FileView& view, std::uint64_t position,
+                                         const PieceSource& source, std::uint64_t end) override;
+  Result<std::uint64_t> size_on_server() override;
   void end_read_through() override {
     through_.store(false);
     end_reading(false);
@@ -132,7 +131,13 @@ class OpenedFile final : public File, private Leaver {
     return through_.load(std::memory_order_relaxed) && request_.routing.lanes > 0 &&
            (request_.stand_in.empty() || request_.file_bytes != 0);
   }
+  // Another rank may have made the file shorter. A node with the file does not ask for its size.
+  void forget_size() {
+    if (!request_.stand_in.empty()) file_bytes_.store(0, std::memory_order_relaxed);
+  }
   ReadAhead* read_ahead();
+  Status ask_server(const FileView& view, std::uint64_t position, const PieceSource& source,
+                    std::uint64_t end);
   ReadAhead* carrier() { return process_.is_child() || !carries_reads() ? nullptr : read_ahead(); }
   void end_reading(bool closes);
   Status make_durable() const;
@@ -162,8 +167,8 @@ class OpenedFile final : public File, private Leaver {
   std::atomic<bool> bereft_{false};  // the agent had bytes of other ranks and went before this rank joined it
   std::atomic<bool> closed_{false};
   std::atomic<bool> withdrawn_{false};
-  std::atomic<bool> through_;     // the agents carry reads
-  std::uint64_t file_bytes_ = 0;  // when the agent got the file
+  std::atomic<bool> through_;                 // the agents carry reads
+  std::atomic<std::uint64_t> file_bytes_{0};  // when the agent got the file, or as last heard from the server
   std::mutex ahead_mutex_;
   std::unique_ptr<ReadAhead> read_ahead_;  // from the first read through the agents on
 };

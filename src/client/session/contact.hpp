@@ -43,8 +43,6 @@ class Contact {
   // Closes this end of the connection.
   virtual void hang_up() = 0;
 
-  // The size of a file.
-  virtual Result<std::uint64_t> size_of(const std::string& path) = 0;
   // Prints a line for the user on stderr.
   virtual void say(const std::string& line) = 0;
   // False: say() drops the line.

@@ -252,13 +252,21 @@ ReadWindow* Session::window() {
   const std::lock_guard lock(window_mutex_);
   if (std::exchange(window_made_, true)) return window_.get();
   constexpr std::uint64_t bytes = ReadWindow::parts * ReadWindow::part_bytes;
-  const Result<Fd> memory = transport::make_memory("millrace-window", bytes);
+  const Result<Fd> memory = transport::make_memory("millrace-window", 2 * bytes);
   if (!memory) return nullptr;
-  Result<transport::Mapping> mapped = transport::map(memory->get(), bytes);
+  Result<transport::Mapping> mapped = transport::map(memory->get(), 2 * bytes);
   transport::Windowed answer{};
-  if (mapped && exchange(transport::Window{bytes, 0}, {memory->get()}, answer).ok())
-    window_ = std::make_unique<SessionWindow>(*this, *std::move(mapped));
+  if (mapped && exchange(transport::Window{2 * bytes, 0}, {memory->get()}, answer).ok()) {
+    window_memory_ = *std::move(mapped);
+    window_ = std::make_unique<SessionWindow>(*this, window_memory_, 0);
+    turn_window_ = std::make_unique<SessionWindow>(*this, window_memory_, bytes);
+  }
   return window_.get();
+}
+
+Session::Turn Session::take_turn() {
+  (void)window();
+  return {std::unique_lock(turn_mutex_), turn_window_.get()};
 }
 
 Result<std::uint32_t> Session::take_slot(std::unique_lock<CallLock>& lock) {
@@ -289,23 +297,6 @@ Status Session::wait_for_answer(std::uint32_t id, std::uint32_t file) {
   }
   return {static_cast<Code>(slot.code.load(std::memory_order_relaxed)),
           slot.error.load(std::memory_order_relaxed)};
-}
-
-// The answer to each step also sets the size of the stand-in. A step that contains the end of the file has
-// waited for all pending records behind it. So no byte lies behind that end.
-Status Session::fetch(std::uint32_t file, const std::string& stand_in, Extent extent, Tally& tally) {
-  const TraceSpan span("fetch", extent.size());
-  std::uint64_t size = 0;
-  do {
-    const Extent step{extent.begin, extent.begin + std::min(extent.size(), transport::fetch_max_bytes)};
-    const Status status = request(transport::Kind::fetch, file, step, tally);
-    if (!status.ok()) return status;
-    const Result<std::uint64_t> now = parts_.contact->size_of(stand_in);
-    if (!now) return now.status();
-    size = *now;
-    extent.begin = step.end;
-  } while (!extent.empty() && extent.begin <= size);
-  return {};
 }
 
 void Session::note(std::uint32_t file, Extent extent) {

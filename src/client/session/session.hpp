@@ -63,8 +63,6 @@ class Session {
 
   // Sends a request and waits for its answer.
   Status request(transport::Kind kind, std::uint32_t file, Extent extent, Tally& tally);
-  // Fetches `extent` in steps, up to the end of the file; `stand_in` is the file on this node.
-  Status fetch(std::uint32_t file, const std::string& stand_in, Extent extent, Tally& tally);
   // Asks for the bytes of a list of extents (transport/want_list.hpp), which the agent puts into the window
   // from `place` on. Does not wait: answer() of the request that is returned does.
   Result<std::uint32_t> want(std::uint32_t file, std::uint64_t place, std::span<const std::byte> list);
@@ -73,6 +71,12 @@ class Session {
   Status answer(std::uint32_t request);
   // The window; the first call makes it. nullptr: it cannot be made.
   ReadWindow* window();
+  // A second window, which one caller has at a time: no other read keeps its parts.
+  struct Turn {
+    std::unique_lock<std::mutex> lock;
+    ReadWindow* window;  // nullptr: as for window()
+  };
+  Turn take_turn();
   // Tells the agent that the MPI library wrote `extent`, so that writeback can begin. There is no answer; the
   // note is dropped if the ring is full.
   void note(std::uint32_t file, Extent extent);
@@ -153,7 +157,10 @@ class Session {
   RequestNumbers numbers_;
   std::mutex window_mutex_;
   bool window_made_ = false;  // or tried
+  transport::Mapping window_memory_;
   std::unique_ptr<ReadWindow> window_;
+  std::mutex turn_mutex_;
+  std::unique_ptr<ReadWindow> turn_window_;
 };
 
 }  // namespace millrace::client

@@ -36,7 +36,7 @@ void SessionWindow::give_back(std::uint32_t part) {
 
 Result<SessionWindow::Wanted> SessionWindow::want(std::uint32_t file, std::uint32_t part,
                                                   std::span<const std::byte> list) {
-  const Result<std::uint32_t> request = session_.want(file, part * part_bytes, list);
+  const Result<std::uint32_t> request = session_.want(file, place_ + part * part_bytes, list);
   if (!request) return request.status();
   return Wanted{*request, part};
 }

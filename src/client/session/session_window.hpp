@@ -4,7 +4,6 @@
 
 #include <array>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 #include "client/session/read_window.hpp"
@@ -14,19 +13,19 @@ namespace millrace::client {
 
 class Session;
 
-// The window of a session: the agent has the memory, and lists go through the rank's ring.
+// A window of a session: the agent has the memory, and lists go through the rank's ring.
 class SessionWindow final : public ReadWindow {
  public:
-  // The agent has mapped the memory too.
-  SessionWindow(Session& session, transport::Mapping memory)
-      : session_(session), memory_(std::move(memory)) {}
+  // The agent has mapped the memory too. The parts begin at `place`.
+  SessionWindow(Session& session, const transport::Mapping& memory, std::uint64_t place)
+      : session_(session), memory_(memory), place_(place) {}
 
   std::optional<std::uint32_t> take_part() override;
   void give_back(std::uint32_t part) override;
   Result<Wanted> want(std::uint32_t file, std::uint32_t part, std::span<const std::byte> list) override;
   Status await(const Wanted& wanted) override;
   const std::byte* data(const Wanted& wanted) const override {
-    return memory_.data() + wanted.part * part_bytes;
+    return memory_.data() + place_ + wanted.part * part_bytes;
   }
   void forget(const Wanted& wanted) override;
   bool await_part() override;
@@ -35,7 +34,8 @@ class SessionWindow final : public ReadWindow {
   void reclaim();
 
   Session& session_;
-  transport::Mapping memory_;
+  const transport::Mapping& memory_;
+  const std::uint64_t place_;
   std::mutex mutex_;
   std::array<bool, parts> taken_{};
   std::vector<Wanted> forgotten_;

@@ -79,12 +79,6 @@ void SocketContact::hang_up() {
   wake_.reset();
 }
 
-Result<std::uint64_t> SocketContact::size_of(const std::string& path) {
-  struct stat about {};
-  if (::stat(path.c_str(), &about) != 0) return Status::from_errno(errno);
-  return static_cast<std::uint64_t>(about.st_size);
-}
-
 void SocketContact::say(const std::string& line) { log(line); }
 
 }  // namespace millrace::client

@@ -28,7 +28,6 @@ class SocketContact : public Contact {
   Result<std::size_t> receive(std::span<std::byte> answer) override;
   void clear_away() override;
   void hang_up() override;
-  Result<std::uint64_t> size_of(const std::string& path) override;
   void say(const std::string& line) override;
 
  private:

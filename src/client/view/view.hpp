@@ -122,6 +122,8 @@ class PieceSource {
               std::uint64_t count);
 
   std::uint64_t bytes_left() const { return left_; }
+  // Ends after so many bytes, if not before.
+  void limit(std::uint64_t bytes) { left_ = bytes < left_ ? bytes : left_; }
   // Fills `out` from the front. Returns the number of pieces; 0 at the end.
   std::size_t next(std::span<Piece> out);
 
@@ -142,30 +144,6 @@ Status for_each_batch(PieceSource& source, Take&& take) {
     if (!status.ok()) return status;
   }
   return {};
-}
-
-// Calls `take(Extent) -> Status` for extents that together hold the bytes [position, position + bytes) of the
-// view's data, until one fails. Pieces with at most `gap` bytes between them share an extent of up to
-// `longest` bytes.
-template <class Take>
-Status for_each_extent(const FileView& view, std::uint64_t position, std::uint64_t bytes, std::uint64_t gap,
-                       std::uint64_t longest, Take&& take) {
-  if (bytes == 0) return {};
-  Cursor at(view.filetype(), static_cast<std::int64_t>(view.displacement()), position);
-  Extent extent;
-  while (bytes > 0) {
-    const std::uint64_t size = bytes < at.rest() ? bytes : at.rest();
-    const auto begin = static_cast<std::uint64_t>(at.offset());
-    const Extent both = hull(extent, {begin, begin + size});
-    const bool near = both.begin == extent.begin && begin <= extent.end + gap && both.size() <= longest;
-    if (!near && !extent.empty()) {
-      if (const Status status = take(extent); !status.ok()) return status;
-    }
-    extent = near ? both : Extent{begin, begin + size};
-    at.advance(size);
-    bytes -= size;
-  }
-  return take(extent);
 }
 
 }  // namespace millrace::client

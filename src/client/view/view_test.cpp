@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -165,22 +166,21 @@ TEST(FileView, ACallerStopsAtTheFirstError) {
   EXPECT_EQ(calls, 3);
 }
 
-TEST(FileView, ExtentsJoinPiecesThatLieClose) {
+TEST(FileView, ASourceEndsAtItsLimit) {
   // [100, 110) [115, 125) [130, 140) [145, 155)
   const FileView view(100, 1, share(vector(contiguous_type(1), 4, 10, 15)));
-  const auto extents = [&](std::uint64_t gap, std::uint64_t longest, std::uint64_t bytes) {
-    std::vector<Extent> all;
-    const Status status = for_each_extent(view, 5, bytes, gap, longest, [&](Extent extent) {
-      all.push_back(extent);
-      return Status();
-    });
-    EXPECT_TRUE(status.ok());
-    return all;
-  };
-  EXPECT_EQ(extents(4, 1000, 20), (std::vector<Extent>{{105, 110}, {115, 125}, {130, 135}}));
-  EXPECT_EQ(extents(5, 1000, 20), (std::vector<Extent>{{105, 135}}));
-  EXPECT_EQ(extents(5, 20, 20), (std::vector<Extent>{{105, 125}, {130, 135}}));
-  EXPECT_EQ(extents(5, 20, 0), std::vector<Extent>{});
+  const TypeMap memory = contiguous_type(40);
+  PieceSource source(view, 0, memory, nullptr, 1);
+  source.limit(50);
+  EXPECT_EQ(source.bytes_left(), 40u);
+  source.limit(view.position_of(118));
+  EXPECT_EQ(source.bytes_left(), 13u);
+  std::array<Piece, 4> pieces{};
+  ASSERT_EQ(source.next(pieces), 2u);
+  EXPECT_EQ(pieces[0].size, 10u);
+  EXPECT_EQ(pieces[1].offset, 115u);
+  EXPECT_EQ(pieces[1].size, 3u);
+  EXPECT_EQ(source.next(pieces), 0u);
 }
 
 // Not a benchmark: a linear search or an allocation per piece would exceed this bound by far.

@@ -27,7 +27,6 @@ struct Wire {
   };
   std::deque<Frame> frames;
   std::vector<Carrier::Answer> answers;
-  std::deque<Carrier::Data> data;
   std::deque<Carrier::Wanted> wanted;
   Status status;
   std::uint64_t bytes = 0;
@@ -67,12 +66,6 @@ class MemoryCarrier final : public Carrier {
     wire_->frames.push_back({transport::Kind::want, request, {}, {list.begin(), list.end()}});
   }
   void flush() override {}
-  bool take_data(Data& data) override {
-    if (wire_->data.empty()) return false;
-    data = std::move(wire_->data.front());
-    wire_->data.pop_front();
-    return true;
-  }
   bool take_wanted(Wanted& wanted) override {
     if (wire_->wanted.empty()) return false;
     wanted = std::move(wire_->wanted.front());
@@ -105,8 +98,8 @@ class RingRig {
 
   // `ranks` on every node have opened the file; sender r of node n is rank n * ranks + r.
   RingRig(const transport::RoutePlan& plan, std::uint32_t nodes, std::uint32_t ranks,
-          const FileSettings& settings, bool stands_in = false)
-      : plan_(plan), ranks_(ranks), stands_in_(stands_in) {
+          const FileSettings& settings)
+      : plan_(plan), ranks_(ranks) {
     for (std::uint32_t n = 0; n < nodes; ++n) {
       node.push_back(std::make_unique<Rig>());
       file.push_back(node[n]->storage.create());
@@ -136,7 +129,7 @@ class RingRig {
     for (std::uint32_t i = 0; i < node.size(); ++i) {
       const auto n = backwards_ ? static_cast<std::uint32_t>(node.size()) - 1 - i : i;
       Taker taker(*this, n);
-      (void)node[n]->core.pass_fetched(taker);
+      (void)node[n]->core.pass_read(taker);
     }
   }
 
@@ -193,7 +186,7 @@ class RingRig {
   }
 
   std::vector<std::unique_ptr<Rig>> node;
-  std::size_t data_room = 2;  // the most pieces of data in a wire
+  std::size_t data_room = 2;  // the most pieces of bytes of wants in a wire
   std::vector<Fd> file;
   std::vector<FileSlot> slot;
   std::vector<Way> ways;
@@ -202,21 +195,14 @@ class RingRig {
 
  private:
   // The data that the senders of one node get: over wires, or in windows.
-  class Taker final : public FetchTaker {
+  class Taker final : public ReadTaker {
    public:
     Taker(RingRig& rig, std::uint32_t n) : rig_(rig), node_(n) {}
 
     bool has_room(SenderId sender) const override {
       if (sender < first_upstream) return !rig_.gone.contains({node_, sender});
       const Way& way = rig_.ways[sender - first_upstream];
-      return way.open && way.answers_come && way.wire->data.size() + way.wire->wanted.size() < rig_.data_room;
-    }
-    void data(SenderId sender, std::uint32_t, std::uint64_t offset,
-              std::span<const std::byte> bytes) override {
-      wire(sender).data.push_back({offset, {bytes.begin(), bytes.end()}});
-    }
-    void end_of_data(SenderId sender, std::uint32_t, std::uint64_t file_bytes) override {
-      wire(sender).data.push_back({0, {}, file_bytes});
+      return way.open && way.answers_come && way.wire->wanted.size() < rig_.data_room;
     }
     void wanted(SenderId sender, std::uint32_t request, std::uint32_t position,
                 std::span<const std::byte> bytes) override {
@@ -245,7 +231,6 @@ class RingRig {
     for (SenderId r = 0; r < ranks_; ++r) {
       Route route;
       route.stripe_bytes = routing.stripe_bytes;
-      route.stands_in = stands_in_;
       for (std::uint32_t lane = 0; lane < routing.lanes; ++lane) {
         LaneRoute& way = route.lanes.emplace_back();
         way.upstreams = routing.hops[lane].upstreams;
@@ -306,7 +291,6 @@ class RingRig {
 
   transport::RoutePlan plan_;
   std::uint32_t ranks_;
-  bool stands_in_;
   bool backwards_ = false;
   std::map<std::tuple<std::uint32_t, SenderId, std::uint32_t>, std::vector<std::byte>> windows_;
 };

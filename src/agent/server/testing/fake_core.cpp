@@ -146,7 +146,6 @@ Core::Bundled Core::write_bundle(SenderId sender, FileSlot file, std::uint64_t o
 void Core::note(SenderId, FileSlot, Extent) {}
 
 void Core::ask(transport::Kind kind, SenderId sender, FileSlot file, std::uint32_t request, Extent) {
-  if (kind == transport::Kind::fetch) return impl_->replies.push_back({sender, request, Code::unsupported});
   if (kind != transport::Kind::arrive) Impl::settle(impl_->targets[file]);
   impl_->replies.push_back({sender, request, impl_->targets[file].error});
 }
@@ -155,7 +154,7 @@ void Core::want(SenderId sender, FileSlot, std::uint32_t request, std::span<cons
   impl_->replies.push_back({sender, request, Code::unsupported});
 }
 
-bool Core::pass_fetched(FetchTaker&) { return false; }
+bool Core::pass_read(ReadTaker&) { return false; }
 
 void Core::close(SenderId sender, FileSlot file, std::uint32_t request, const transport::ClientCounters&,
                  bool /*withdrawn*/) {

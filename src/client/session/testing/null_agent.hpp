@@ -27,7 +27,6 @@ class NullContact final : public Contact {
     return answer.size();
   }
   void hang_up() override {}
-  Result<std::uint64_t> size_of(const std::string&) override { return std::uint64_t{0}; }
   void say(const std::string&) override {}
 };
 

@@ -22,7 +22,6 @@ class SilentContact : public Contact {
   bool wait_answer(std::uint32_t) override { return true; }
   Result<std::size_t> receive(std::span<std::byte>) override { return std::size_t{0}; }
   void hang_up() override {}
-  Result<std::uint64_t> size_of(const std::string&) override { return std::uint64_t{0}; }
   void say(const std::string&) override {}
 
  private:

@@ -29,6 +29,13 @@ bool Call::measure() {
   return true;
 }
 
+// A null buffer is valid for types with absolute addresses (MPI_BOTTOM).
+bool Call::sound() {
+  constexpr std::int64_t first_page = 4096;
+  return measure() && (a.memory != nullptr || memory->true_lower >= first_page) &&
+         (!nonblocking() || a.request != nullptr);
+}
+
 Extent Call::touched() { return row.position == Position::shared || !measure() ? everything : hull; }
 
 void Call::place() {
@@ -52,7 +59,9 @@ void Call::reserve() {
   place();
 }
 
-void Call::give_back() { open.pointer.set(static_cast<MPI_Offset>(position / open.view.map.etype_size())); }
+void Call::give_back(std::uint64_t moved) {
+  open.pointer.set(static_cast<MPI_Offset>((position + moved) / open.view.map.etype_size()));
+}
 
 client::PieceSource Call::pieces() const {
   return {open.view.map, position, *memory, a.memory, static_cast<std::uint64_t>(a.count)};

@@ -34,13 +34,15 @@ struct Call {
   // Computes the bytes of the transfer and their place in the file. False: the arguments are wrong, or there
   // is no map. The library reports wrong arguments. The individual pointer does not move.
   bool measure();
+  // The same, and the memory is sound, and so is the place for the request.
+  bool sound();
   // The bytes of the file that the call may touch; everything if that is unknown.
   Extent touched();
   // Moves the individual pointer past the bytes. Another thread may have moved it since measure(), so the
   // place in the file may be another one now.
   void reserve();
-  // Takes that back, after a transfer that moved no bytes.
-  void give_back();
+  // Takes that back, after a transfer that moved fewer bytes.
+  void give_back(std::uint64_t moved = 0);
 
   client::PieceSource pieces() const;
   std::uint64_t estimate_pieces() const;

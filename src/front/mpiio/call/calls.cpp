@@ -44,6 +44,8 @@ Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype 
     open.view.mapped = open.view.map.usable() && library_agrees(open.handle, open.view.map);
   }
   open.view.foreign = strcasecmp(datarep, "native") != 0;
+  // The library would convert the bytes, but it does not write or read them on a node without the file.
+  if (open.first.location == Open::Location::elsewhere) open.view.mapped &= !open.view.foreign;
   const bool unmapped = !open.view.mapped && open.writable &&
                         open.first.location != Open::Location::elsewhere && !open.nodes.bypassed &&
                         !open.view.foreign;

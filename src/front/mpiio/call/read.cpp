@@ -19,6 +19,9 @@ namespace {
 
 using client::Through;
 
+constexpr Row independent_read{Direction::read, Position::at, Coordination::independent,
+                               Completion::blocking};
+
 void note_read(Open& open, std::uint64_t bytes) {
   open.file->note_read(bytes);
   open.reads.bytes.fetch_add(bytes, std::memory_order_relaxed);
@@ -118,51 +121,45 @@ bool read_alone(Call& call, int& result) {
   return true;
 }
 
-// Pieces closer together than this are fetched with the bytes between them.
-constexpr std::uint64_t gap_bytes = 64 * KiB;
-constexpr std::uint64_t extent_bytes = 4 * MiB;
-
-Status fetch_pieces(const Call& call) {
+// On a node without the file. The library checks the arguments, by a read of nothing.
+int read_from_server(Call& call) {
   Open& open = call.open;
-  std::uint64_t end = UINT64_MAX;  // of the file, once an extent has reached it
-  const auto fetch = [&](Extent extent) -> Status {
-    if (extent.begin >= end) return {};
-    const Status status = open.file->fetch(extent);
-    const std::uint64_t size = client::stamp_of(open.first.stand_in.get()).size;
-    if (extent.end > size) end = size;
-    return status;
-  };
-  return client::for_each_extent(open.view.map, call.position, call.bytes, gap_bytes, extent_bytes, fetch);
-}
-
-// Brings the bytes of the next read into the file that the library reads.
-Status bring(Call& call) {
-  Open& open = call.open;
-  const bool here = open.first.location == Open::Location::here;
-  if (call.a.count <= 0) return {};
-  // If the extent of a call is unknown, the call may touch the whole file.
-  if (!open.pipeline() || !call.measure())
-    return here ? open.file->flush(everything) : open.file->fetch(everything);
-  if (call.bytes == 0) return {};
-  if (here) return open.file->flush(call.hull);
-  return call.one_piece ? open.file->fetch(call.hull) : fetch_pieces(call);
+  int amode = 0;
+  const bool readable =
+      PMPI_File_get_amode(open.handle, &amode) == MPI_SUCCESS && (amode & MPI_MODE_WRONLY) == 0;
+  if (!readable || call.a.count <= 0 || call.is_empty()) return read_by_library(call);
+  Arguments nothing = call.a;
+  nothing.count = 0;
+  MPI_Status status;
+  if (const int error = call_alone(independent_read, nothing, &status); error != MPI_SUCCESS) return error;
+  if (!call.sound()) return not_on_first(open, "reading with these arguments or this view");
+  if (call.moves_pointer()) call.reserve();
+  const Result<std::uint64_t> got =
+      open.file->read_from_server(open.view.map, call.position, call.pieces(), call.hull.end);
+  const std::uint64_t moved = got ? *got : 0;
+  if (call.moves_pointer() && moved < call.bytes) call.give_back(moved);
+  if (!got) return raise(open, got.status());
+  note_read(open, moved);
+  return call.complete(moved);
 }
 
 int read_on_first(Call& call) {
   Open& open = call.open;
+  const bool here = open.first.location == Open::Location::here;
   Status status;
   // A collective read finds earlier writes of all ranks, as on a file that all nodes see. A non-blocking read
   // must not wait for other ranks, so it has no such guarantee.
   if (open.writable && call.meets()) {
     status = open.file->publish();
-    meet_on_first(open);
+    (void)all_ranks(open, true);
   }
   bool wrote = false;  // bytes that the agents have read ahead may be older
-  if (status.ok() && open.first.location == Open::Location::elsewhere) status = publish_others(open, wrote);
-  const bool through = status.ok() && !wrote && open.reads.through != Through::none;
-  if (int result = MPI_SUCCESS; through && read_pieces(call, result)) return result;
-  if (status.ok()) status = bring(call);
-  return status.ok() ? read_by_library(call) : raise(open, status);
+  if (status.ok()) status = here ? open.file->flush(call.touched()) : publish_others(open, wrote);
+  if (!status.ok()) return raise(open, status);
+  if (here) return read_by_library(call);
+  const bool ahead = !wrote && open.reads.through != Through::none;
+  if (int result = MPI_SUCCESS; ahead && read_pieces(call, result)) return result;
+  return read_from_server(call);
 }
 
 // The ranks meet before this read, so that it finds earlier writes of all nodes. MPI requires the program to

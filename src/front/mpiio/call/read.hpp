@@ -9,9 +9,9 @@
 //   needs no other rank's memory. A rank itself reads pieces with holes between them. For one piece, it calls
 //   the library's independent function.
 // - The agents of several nodes bring the bytes (open/through.hpp).
-// - The file is on the first rank's node only (open/open_first.hpp). On that node, the rank flushes first. On
-//   other nodes, it fetches the bytes into the stand-in. The library reads with its independent functions
-//   only. In a collective function, a rank would read its own node's file for ranks of other nodes.
+// - The file is on the first rank's node only (open/open_first.hpp). On that node, the library reads after a
+//   flush, with its independent functions: in a collective function, a rank would read for ranks of other
+//   nodes. On other nodes, the bytes come from that node's agent.
 // - The MPI library's own function, after a flush.
 namespace millrace::front {
 

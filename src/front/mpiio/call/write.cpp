@@ -194,16 +194,6 @@ int write_unmeasured(const Call& call) {
   return flushed.ok() ? write_by_library(call) : raise(open, flushed);
 }
 
-// A null buffer is valid for types with absolute addresses (MPI_BOTTOM).
-bool buffer_sound(const Call& call) {
-  constexpr std::int64_t first_page = 4096;
-  return call.a.memory != nullptr || call.memory->true_lower >= first_page;
-}
-
-bool sound(Call& call) {
-  return call.measure() && buffer_sound(call) && (!call.nonblocking() || call.a.request != nullptr);
-}
-
 // For a datatype without a map and a view with holes: lets Linear put the bytes in order, and writes them.
 // False: nothing was written, and the library has to write.
 bool write_linear(const Call& call, int& result) {
@@ -230,7 +220,7 @@ bool write_linear(const Call& call, int& result) {
     bytes.memory = const_cast<std::byte*>(linear.bytes().data());
     bytes.count = static_cast<MPI_Count>(linear.bytes().size());
     Call part{open, now, bytes};
-    result = sound(part) ? write_measured(part) : write_unmeasured(part);
+    result = part.sound() ? write_measured(part) : write_unmeasured(part);
     if (result != MPI_SUCCESS) return true;
     bytes.offset += bytes.count / static_cast<MPI_Offset>(open.view.map.etype_size());
   }
@@ -248,7 +238,7 @@ int write(Call& call) {
   if (call.is_empty()) return write_nothing(call);
   if (!call.open.view.mapped && call.open.first.location != Open::Location::elsewhere)
     return write_unmapped(call);
-  if (sound(call)) return write_measured(call);
+  if (call.sound()) return write_measured(call);
   int result = MPI_SUCCESS;
   const bool done = call.memory == nullptr && write_linear(call, result);
   return done ? result : write_unmeasured(call);

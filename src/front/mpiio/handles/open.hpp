@@ -88,8 +88,8 @@ struct Begun {
   std::vector<std::shared_ptr<Pending>> pending;  // reads whose bytes are on their way (call/pending.hpp)
 };
 
-// For target=first, where only rank 0's node has the file. On other nodes the library has a stand-in. The
-// stand-in contains only bytes that were fetched for reads.
+// For target=first, where only rank 0's node has the file. On other nodes the library has a stand-in, a file
+// without bytes.
 struct OnFirst {
   enum class Location { everywhere, here, elsewhere } location = Location::everywhere;
   Fd stand_in;  // the file of the library's handle; held so that the library can open its name again

@@ -263,15 +263,15 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
   return true;
 }
 
-void meet_on_first(Open& open) { (void)all_ranks(open, true); }
-
 Status settle_size(Open& open) {
-  return open.first.location == Open::Location::elsewhere ? open.file->fetch({}) : open.file->flush_end();
+  if (open.first.location != Open::Location::elsewhere) return open.file->flush_end();
+  const Result<std::uint64_t> size = open.file->size_on_server();
+  return size ? client::resize(open.first.stand_in.get(), *size) : size.status();
 }
 
 int resize_first(Open& open, MPI_Offset bytes, bool cut) {
   Status status = open.file->publish();
-  meet_on_first(open);
+  (void)all_ranks(open, true);
   if (open.first.maker && status.ok()) {
     const auto size = static_cast<std::uint64_t>(bytes);
     status = cut ? client::resize(open.first.stand_in.get(), size)

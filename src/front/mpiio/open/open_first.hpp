@@ -21,9 +21,6 @@ bool target_is_first(const char* filename, MPI_Info info);
 bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
                    const Admission& admission, int& result);
 
-// Returns when all ranks of the file have called it. Collective.
-void meet_on_first(Open& open);
-
 // Gives the library's file on this node the size of the file. Call it before asking the library for the size.
 Status settle_size(Open& open);
 
