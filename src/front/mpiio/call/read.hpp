@@ -8,7 +8,7 @@
 // - The ranks of a local file are all on one node, and share the kernel's page cache. So a collective read
 //   needs no other rank's memory. A rank itself reads pieces with holes between them. For one piece, it calls
 //   the library's independent function.
-// - The agents of several nodes bring the bytes (open/through.hpp).
+// - The agents of several nodes bring the bytes (open/open_read.hpp).
 // - The file is on the first rank's node only (open/open_first.hpp). On that node, the rank flushes first. On
 //   other nodes, it fetches the bytes into the stand-in. The library reads with its independent functions
 //   only. In a collective function, a rank would read its own node's file for ranks of other nodes.
