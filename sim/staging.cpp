@@ -120,7 +120,7 @@ bool Cluster::prepare(Rank& rank, Staging& staging) {
 }
 
 std::unique_ptr<client::File> Cluster::join(Rank& rank, const Staging& staging) {
-  constexpr std::uint64_t groups = std::uint64_t{1} << 32;  // numbers that agree() never uses
+  constexpr std::uint64_t groups = std::uint64_t{1} << 32;  // beyond the other groups
   std::vector<client::AgentAddress> agents;
   agents.reserve(staging.copies.size());
   for (const Staging::Copy& copy : staging.copies) agents.push_back(copy.agent);

@@ -80,6 +80,7 @@ class VirtualNet {
   // heal().
   void cut(std::uint32_t a, std::uint32_t b);
   void heal(std::uint32_t a, std::uint32_t b);
+  bool is_cut(std::uint32_t a, std::uint32_t b) const;
   // Delays all segments from and to the node.
   void delay(std::uint32_t node, std::uint64_t more_ns);
   // Changes a bit in the next segment that arrives at the node.
@@ -123,7 +124,6 @@ class VirtualNet {
     return endpoints_[static_cast<std::size_t>(descriptor - first_descriptor)];
   }
 
-  bool is_cut(std::uint32_t a, std::uint32_t b) const;
   void changed(std::uint32_t node, int descriptor);
   void call(const Shared& connection);
   void push(const Shared& connection, int side);

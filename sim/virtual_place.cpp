@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "virtual_place.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "times.hpp"
+
+namespace millrace::sim {
+
+Result<client::AgentAddress> VirtualPlace::meet() {
+  client::Session* const session = process_.joined();
+  if (session == nullptr) return Code::lost_agent;
+  const Result<std::uint16_t> port = session->meet();
+  if (!port) return port.status();
+  return io::VirtualNet::address_of(node_, *port);
+}
+
+client::AgentAddress VirtualPlace::met() {
+  const client::Session* const session = process_.joined();
+  const bool known = session != nullptr && !session->lost() && session->met() != 0;
+  return known ? io::VirtualNet::address_of(node_, session->met()) : client::AgentAddress{};
+}
+
+// A handshake crosses the network twice. It waits while the connection is cut, and in vain for a lost host.
+bool VirtualPlace::reaches(std::span<const client::AgentAddress> agents) {
+  constexpr std::uint64_t look_ns = 100 * ms, bound_ns = 2500 * ms;
+  const std::uint64_t until_ns = world_.timeline.now_ns() + bound_ns;
+  const auto answers = [this](const client::AgentAddress& agent) {
+    for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+      if (io::VirtualNet::address_of(n, agent.port) == agent)
+        return nodes_[n]->alive() && !world_.net.is_cut(node_, n);
+    }
+    return false;
+  };
+  process_.seat().sleep_until(world_.timeline.now_ns() + 2 * scenario_.net.latency_ns);
+  while (!std::ranges::all_of(agents, answers)) {
+    if (process_.seat().gone() || world_.timeline.now_ns() >= until_ns) return false;
+    process_.seat().sleep_until(world_.timeline.now_ns() + look_ns);
+  }
+  return true;
+}
+
+bool VirtualPlace::draw(std::span<std::byte> random) {
+  for (std::byte& byte : random) byte = static_cast<std::byte>(world_.timeline.below(256));
+  return true;
+}
+
+// All nodes see the file on a network file system. In some runs the first node has its bytes.
+client::Sight VirtualPlace::look(const client::TargetFile&) {
+  return {true, world_.disk.contents(0).size(), scenario_.reads.meets_late ? 1U : 0U,
+          scenario_.plan.stripe_bytes};
+}
+
+client::KnownCosts VirtualPlace::costs_of(const client::TargetFile&) {
+  client::KnownCosts known;
+  if (scenario_.agents.start) known.costs.call_ps = scenario_.agents.start->call_ps;
+  if (scenario_.agents.start) known.costs.start_ps = scenario_.agents.start->costs_ps;
+  // Large pieces take the pipeline too, because the run tests the agents.
+  if (scenario_.settings.strategy == Strategy::sort) known.costs.call_ps = 1'000'000'000'000;
+  return known;
+}
+
+// The agents carry small reads too, because the run tests them.
+std::unique_ptr<client::File> VirtualPlace::open(client::OpenRequest request) {
+  if (!stand_in_.empty()) request.found = {};
+  request.stand_in = stand_in_;
+  request.routing.stands_in = scenario_.stands_in ? 1 : 0;
+  request.late &= !scenario_.stands_in;
+  request.leaves_small = false;
+  return client::open(std::move(request), process_);
+}
+
+}  // namespace millrace::sim
