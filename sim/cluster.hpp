@@ -165,10 +165,6 @@ class Cluster {
   // For a staged file (staging.cpp).
   void stage(Rank& rank);
   Staging& current_staging();
-  bool all_of(Rank& rank, std::uint32_t& yes, bool mine);
-  bool prepare(Rank& rank, Staging& staging);
-  std::unique_ptr<client::File> join(Rank& rank, const Staging& staging);
-  bool pass(Rank& rank, Staging& staging, client::File* chain);
   void read_copy(Rank& rank, const Staging& staging, const Held& copy);
   void judge_copies();
   std::uint64_t staged_bytes() const;

@@ -58,7 +58,7 @@ Status Cluster::open(Rank& rank) {
   if (scenario_.conduct.second_handles || looks_on(rank))
     rank.second = client::open_guest(path_, *rank.process);
   if (looks_on(rank)) return {};
-  if (is_elsewhere(rank)) rank.place->set_stand_in(stand_in(rank.node));
+  if (scenario_.stands_in) rank.place->set_stand_in(is_elsewhere(rank) ? stand_in(rank.node) : "");
   if (scenario_.reads.until_written) show_size();
   const millrace::Stage stage =
       scenario_.reads.until_written ? millrace::Stage::pieces : millrace::Stage::none;
@@ -86,16 +86,17 @@ void Cluster::count_opening() {
 // The first opening, before any fault. False: an open failed.
 bool Cluster::open_all() {
   count_opening();
-  const auto open_first = [this](Rank& rank) {
+  std::size_t opening = ranks_.size();
+  const auto open_first = [this, &opening](Rank& rank) {
     const Status status = open(rank);
     if (!status.ok()) problem(who(rank) + " cannot open the file: " + status.describe());
-    rank.over = true;
+    --opening;
   };
   for (Rank& rank : ranks_)
     rank.process->seat().begin([&rank, open_first] { open_first(rank); }, timeline_.below(think_ns));
-  const bool opened = step_until(timeline_.now_ns() + longest_ns, &Cluster::all_over);
-  if (!opened) problem("the first open does not end");
-  for (Rank& rank : ranks_) rank.over = false;
+  while (opening > 0 && timeline_.step(longest_ns)) {
+  }
+  if (opening > 0) problem("the first open does not end");
   return problems_.empty();
 }
 

@@ -257,6 +257,7 @@ void Cluster::meet(Rank& rank) {
 
 void Cluster::release() {
   if (!assemblies_.empty()) assemblies_.back()->wake();
+  if (!stagings_.empty()) stagings_.back()->assembly.wake();
   const auto elsewhere = [](const Rank& one) { return !one.gone && !one.over && !one.at_barrier; };
   if (std::ranges::any_of(ranks_, elsewhere)) return;
   failed_ |= !scenario_.conduct.heedless &&

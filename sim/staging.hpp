@@ -4,16 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fd.hpp"
-#include "client/open/route.hpp"
 #include "client/open/stage.hpp"
 #include "node.hpp"
 #include "rank_process.hpp"
 #include "stage.hpp"
+#include "virtual_team.hpp"
 
 namespace millrace::sim {
 
@@ -76,24 +78,51 @@ class VirtualSource final : public client::Source {
   io::Timeline& timeline_;
 };
 
-// The staging of one file: the data that the ranks exchange about it.
+// The staging of one file.
 struct Staging {
   struct Copy {
-    std::string path;
-    Fd file;  // the file of `path`, even after it has lost its name
-    client::AgentAddress agent;
+    Fd file;            // the copy, even after it has lost its name
     bool lost = false;  // the ranks that would have removed the copy's name died
   };
 
-  Staging(const Stage& stage, std::uint32_t opening_, std::uint32_t nodes, const World& world)
-      : opening(opening_), original(stage, opening_, world), copies(nodes) {}
+  Staging(const Stage& stage, std::uint32_t opening_, std::uint32_t nodes, const World& world,
+          std::vector<Seat*> seats)
+      : opening(opening_),
+        original(stage, opening_, world),
+        copies(nodes),
+        assembly(std::move(seats), world.timeline) {}
 
   const std::uint32_t opening;
   Original original;
-  client::FileStamp stamp;   // of the original, before the first byte is sent
   std::vector<Copy> copies;  // by node
-  // The number of ranks that have said yes.
-  std::uint32_t prepared = 0, joined = 0, sent = 0, whole = 0;
+  Assembly assembly;         // of all ranks
+};
+
+// The files of a rank that takes part in a staging. The MPI library holds the copy open, too.
+class VirtualCopies final : public client::CopyFiles {
+ public:
+  VirtualCopies(Staging& staging, std::uint32_t node, RankProcess& process, World world, std::string folder)
+      : staging_(staging), node_(node), process_(process), world_(world), folder_(std::move(folder)) {}
+
+  const Held& held() const { return *held_; }
+
+  client::FileStamp stamp_of(const std::string&) override { return staging_.original.stamp(); }
+  Result<std::unique_ptr<client::Source>> open_source(const std::string&) override {
+    return std::unique_ptr<client::Source>(
+        std::make_unique<VirtualSource>(staging_.original, process_, world_.timeline));
+  }
+  std::string folder() override { return folder_; }
+  bool has_room(const std::string&, std::uint64_t, bool) override { return true; }
+  Fd open_copy(const std::string& path) override;
+  std::uint64_t size_of(const Fd& copy) override { return world_.disk.contents(copy).size(); }
+
+ private:
+  Staging& staging_;
+  const std::uint32_t node_;
+  RankProcess& process_;
+  World world_;
+  const std::string folder_;
+  std::unique_ptr<Held> held_;
 };
 
 }  // namespace millrace::sim

@@ -64,10 +64,12 @@ client::KnownCosts VirtualPlace::costs_of(const client::TargetFile&) {
 
 // The agents carry small reads too, because the run tests them.
 std::unique_ptr<client::File> VirtualPlace::open(client::OpenRequest request) {
-  if (!stand_in_.empty()) request.found = {};
-  request.stand_in = stand_in_;
-  request.routing.stands_in = scenario_.stands_in ? 1 : 0;
-  request.late &= !scenario_.stands_in;
+  if (const auto stand_in = std::exchange(stand_in_, std::nullopt)) {
+    if (!stand_in->empty()) request.found = {};
+    request.stand_in = *stand_in;
+    request.routing.stands_in = 1;
+    request.late = false;
+  }
   request.leaves_small = false;
   return client::open(std::move(request), process_);
 }

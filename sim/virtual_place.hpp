@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,7 +23,8 @@ class VirtualPlace final : public client::Place {
                RankProcess& process, std::uint32_t node)
       : world_(world), scenario_(scenario), nodes_(nodes), process_(process), node_(node) {}
 
-  // For a file that this rank's node does not see: the name of the stand-in for the next open.
+  // For a file of the first node: the name of its stand-in on this node, for the next open. Empty: there is
+  // none, because this is the first node.
   void set_stand_in(std::string path) { stand_in_ = std::move(path); }
 
   std::uint64_t node() const override { return node_ + 1; }
@@ -33,6 +35,7 @@ class VirtualPlace final : public client::Place {
   bool draw(std::span<std::byte> random) override;
   client::Sight look(const client::TargetFile& target) override;
   client::KnownCosts costs_of(const client::TargetFile& target) override;
+  void say(const std::string& line) override { process_.say(line); }
   std::unique_ptr<client::File> open(client::OpenRequest request) override;
 
  private:
@@ -41,7 +44,7 @@ class VirtualPlace final : public client::Place {
   const std::vector<std::unique_ptr<Node>>& nodes_;
   RankProcess& process_;
   const std::uint32_t node_;
-  std::string stand_in_;
+  std::optional<std::string> stand_in_;
 };
 
 }  // namespace millrace::sim

@@ -47,6 +47,7 @@ bool Assembly::wait(std::size_t rank, const std::function<bool()>& come) {
 }
 
 bool VirtualTeam::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+  if (assembly_.seats_[rank_]->gone()) return false;
   Assembly::Exchange& exchange = assembly_.exchange(exchanges_++);
   exchange.said[rank_].emplace(mine.begin(), mine.end());
   assembly_.wake();
@@ -64,6 +65,7 @@ bool VirtualTeam::gather(std::span<const std::byte> mine, std::span<std::byte> a
 }
 
 bool VirtualTeam::tell(std::span<std::byte> bytes) {
+  if (assembly_.seats_[rank_]->gone()) return false;
   Assembly::Exchange& exchange = assembly_.exchange(exchanges_++);
   if (rank_ == 0) exchange.told.emplace(bytes.begin(), bytes.end());
   if (rank_ == 0) assembly_.wake();

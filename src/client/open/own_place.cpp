@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/random.h>
 
+#include <string>
 #include <utility>
 
 #include "client/file/mounts.hpp"
@@ -13,6 +14,7 @@
 #include "client/open/place.hpp"
 #include "client/open/reach.hpp"
 #include "client/open/stage.hpp"
+#include "client/start/log.hpp"
 
 namespace millrace::client {
 namespace {
@@ -36,6 +38,7 @@ class OwnPlace final : public Place {
     return {remote, stamp_of(target.lasting_path()).size, host, remote && host == 0 ? stripe_of(target) : 0};
   }
   KnownCosts costs_of(const TargetFile& target) override { return client::costs_of(target); }
+  void say(const std::string& line) override { log(line); }
   std::unique_ptr<File> open(OpenRequest request) override { return client::open(std::move(request)); }
 
  private:

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "base/result.hpp"
 #include "client/costs/cost_record.hpp"
@@ -48,6 +49,8 @@ class Place {
 
   virtual Sight look(const TargetFile& target) = 0;
   virtual KnownCosts costs_of(const TargetFile& target) = 0;
+  // Prints a line for the user, once.
+  virtual void say(const std::string& line) = 0;
   // client::open() for this rank's process.
   virtual std::unique_ptr<File> open(OpenRequest request) = 0;
 

@@ -6,7 +6,6 @@
 
 #include "client/open/company.hpp"
 #include "client/open/plan.hpp"
-#include "client/start/log.hpp"
 
 namespace millrace::client {
 namespace {
@@ -125,7 +124,7 @@ void read_on_nodes(Team& team, Place& place, Wishes& wishes, Heard& heard, Plan&
   plan.copied = may_copy && wishes.copy(plan.group, least_share);
   const bool refused = whole && all.writable != 0;
   if (refused && team.rank() == 0)
-    log(wishes.path + " is read where it is, not copied to every node: a rank has it open for writing");
+    place.say(wishes.path + " is read where it is, not copied to every node: a rank has it open for writing");
   Reason left = refused || all.written != 0 ? Reason::written_before : Reason::none;
   if (!plan.copied && !whole && all.written == 0) {
     plan.apart = open_through(team, place, wishes, heard, plan);

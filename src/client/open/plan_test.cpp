@@ -68,6 +68,7 @@ class TestPlace final : public Place {
   }
   Sight look(const TargetFile&) override { return {true, file_bytes, 0, 0}; }
   KnownCosts costs_of(const TargetFile&) override { return {}; }
+  void say(const std::string&) override {}
   std::unique_ptr<File> open(OpenRequest request) override {
     const bool registered = request.left == Reason::none && !request.late && !refuses;
     return std::make_unique<Opened>(std::move(request), registered);
