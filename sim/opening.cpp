@@ -32,7 +32,7 @@ client::Wishes Cluster::wishes_of(const Rank& rank, const transport::RoutePlan& 
   wishes.settings.topology = plan.topology;
   wishes.settings.file_servers = scenario_.conduct.apart ? 0 : plan.lanes;
   wishes.settings.stage = stage;
-  wishes.wanted = wishes.library_reads = true;
+  wishes.words.library_reads = 1;
   wishes.reads = stage != millrace::Stage::none;
   wishes.starts = (rank.number + 1) % scenario_.ranks_per_node == 0;  // the last rank of its node
   wishes.world = static_cast<std::uint32_t>(ranks_.size());
@@ -44,8 +44,7 @@ client::Plan Cluster::agree(Rank& rank, Protocol protocol, client::Wishes wishes
   Assembly& assembly = assemble(rank);
   VirtualTeam team(assembly, rank.number - (follows ? 1 : 0));
   client::Plan plan = protocol(team, *rank.place, std::move(wishes));
-  if (!plan.ours) return plan;
-  if (!assembly.agrees(plan)) problem(who(rank) + " has another plan than the others");
+  if (!assembly.agrees(plan)) problem(who(rank) + " has another plan than the others, or none");
   if (scenario_.benign() && plan.apart != client::Apart::no && !scenario_.conduct.apart)
     problem(who(rank) + " leaves the file to the MPI library, though nothing failed");
   return plan;

@@ -210,7 +210,7 @@ void Cluster::turn(Rank& rank, client::Reason why_direct) {
 }
 
 void Cluster::close(Rank& rank) {
-  if (scenario_.conduct.joins_late) meet(rank);
+  if (client::may_join_late(scenario_.settings)) meet(rank);
   if (!rank.handle || rank.gone) return;
   note(rank, "closes: rank");
   const Status status = rank.file != nullptr ? rank.file->close() : Status();

@@ -64,14 +64,6 @@ Result<std::size_t> VirtualSource::read(std::uint64_t offset, std::span<std::byt
   return held_.read(offset, data.first(data.size() - less));
 }
 
-Fd VirtualCopies::open_copy(const std::string& path) {
-  Fd copy = client::own_copies().open_copy(path);
-  held_ = std::make_unique<Held>(process_, copy);
-  if (!staging_.copies[node_].file.valid())
-    staging_.copies[node_].file = client::own_copies().open_copy(path);
-  return copy;
-}
-
 // --- The ranks ---
 
 // A rank reads the file itself unless every node has a copy, so a failure here is no error of a rank.
@@ -80,10 +72,11 @@ void Cluster::stage(Rank& rank) {
   note(rank, "stages: rank");
   Staging& staging = current_staging();
   VirtualTeam team(staging.assembly, rank.number);
-  VirtualCopies files(staging, rank.node, *rank.process, world(), folder_.path());
+  rank.place->begin_copy(staging, folder_.path());
   const client::StagePlan plan{"a staged file", {}, groups + openings_, 0, 0};
-  const std::optional<client::StagedCopy> copy = client::stage_whole(team, *rank.place, files, plan);
-  if (copy) read_copy(rank, staging, files.held());
+  const std::optional<client::StagedCopy> copy = client::stage_whole(team, *rank.place, plan);
+  const auto held = rank.place->end_copy();
+  if (copy) read_copy(rank, staging, *held);
   if (rank.gone) return;
   const bool has_memory = scenario_.settings.sort_buffer_bytes >= sure_bytes;
   if (!copy && scenario_.benign() && !staging.original.harmed() && has_memory)

@@ -98,31 +98,4 @@ struct Staging {
   Assembly assembly;         // of all ranks
 };
 
-// The files of a rank that takes part in a staging. The MPI library holds the copy open, too.
-class VirtualCopies final : public client::CopyFiles {
- public:
-  VirtualCopies(Staging& staging, std::uint32_t node, RankProcess& process, World world, std::string folder)
-      : staging_(staging), node_(node), process_(process), world_(world), folder_(std::move(folder)) {}
-
-  const Held& held() const { return *held_; }
-
-  client::FileStamp stamp_of(const std::string&) override { return staging_.original.stamp(); }
-  Result<std::unique_ptr<client::Source>> open_source(const std::string&) override {
-    return std::unique_ptr<client::Source>(
-        std::make_unique<VirtualSource>(staging_.original, process_, world_.timeline));
-  }
-  std::string folder() override { return folder_; }
-  bool has_room(const std::string&, std::uint64_t, bool) override { return true; }
-  Fd open_copy(const std::string& path) override;
-  std::uint64_t size_of(const Fd& copy) override { return world_.disk.contents(copy).size(); }
-
- private:
-  Staging& staging_;
-  const std::uint32_t node_;
-  RankProcess& process_;
-  World world_;
-  const std::string folder_;
-  std::unique_ptr<Held> held_;
-};
-
 }  // namespace millrace::sim

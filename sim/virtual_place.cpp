@@ -23,23 +23,17 @@ client::AgentAddress VirtualPlace::met() {
   return known ? io::VirtualNet::address_of(node_, session->met()) : client::AgentAddress{};
 }
 
-// A handshake crosses the network twice. It waits while the connection is cut, and in vain for a lost host.
+// A handshake crosses the network twice. TCP sends a lost one again after a second.
 bool VirtualPlace::reaches(std::span<const client::AgentAddress> agents) {
-  constexpr std::uint64_t look_ns = 100 * ms, bound_ns = 2500 * ms;
-  const std::uint64_t until_ns = world_.timeline.now_ns() + bound_ns;
-  const auto answers = [this](const client::AgentAddress& agent) {
-    for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
-      if (io::VirtualNet::address_of(n, agent.port) == agent)
-        return nodes_[n]->alive() && !world_.net.is_cut(node_, n);
-    }
-    return false;
-  };
-  process_.seat().sleep_until(world_.timeline.now_ns() + 2 * scenario_.net.latency_ns);
-  while (!std::ranges::all_of(agents, answers)) {
-    if (process_.seat().gone() || world_.timeline.now_ns() >= until_ns) return false;
-    process_.seat().sleep_until(world_.timeline.now_ns() + look_ns);
+  for (const std::uint64_t wait_ns : {2 * scenario_.net.latency_ns, second, second}) {
+    process_.seat().sleep_until(process_.now_ns() + wait_ns);
+    if (std::ranges::all_of(agents, [this](const client::AgentAddress& agent) {
+          const std::uint32_t there = io::VirtualNet::node_of(agent);
+          return nodes_[there]->alive() && !world_.net.is_cut(node_, there);
+        }))
+      return true;
   }
-  return true;
+  return false;
 }
 
 bool VirtualPlace::draw(std::span<std::byte> random) {
@@ -60,6 +54,14 @@ client::KnownCosts VirtualPlace::costs_of(const client::TargetFile&) {
   // Large pieces take the pipeline too, because the run tests the agents.
   if (scenario_.settings.strategy == Strategy::sort) known.costs.call_ps = 1'000'000'000'000;
   return known;
+}
+
+Fd VirtualPlace::open_copy(const std::string& path) {
+  Fd copy = client::open_copy(path);
+  held_ = std::make_unique<Held>(process_, copy);
+  Fd& kept = staging_->copies[node_].file;
+  if (!kept.valid()) kept = client::open_copy(path);
+  return copy;
 }
 
 // The agents carry small reads too, because the run tests them.

@@ -47,8 +47,7 @@ struct Offer {
 
 class NodeCopies {
  public:
-  NodeCopies(Team& team, Place& place, CopyFiles& files, const StagePlan& plan)
-      : team_(team), place_(place), files_(files), plan_(plan) {}
+  NodeCopies(Team& team, Place& place, const StagePlan& plan) : team_(team), place_(place), plan_(plan) {}
   ~NodeCopies() {
     if (made_) remove_copy(offer_.copy);
   }
@@ -77,7 +76,6 @@ class NodeCopies {
 
   Team& team_;
   Place& place_;
-  CopyFiles& files_;
   const StagePlan& plan_;
   std::vector<Node> nodes_;
   std::size_t node_ = 0;       // index of this rank's node
@@ -122,16 +120,16 @@ bool NodeCopies::gather_nodes() {
 
 // The checks and steps of a node's first rank before the copying begins.
 Problem NodeCopies::prepare() {
-  if (!plan_.first || team_.rank() == 0) offer_.original = files_.stamp_of(plan_.path);
+  if (!plan_.first || team_.rank() == 0) offer_.original = place_.stamp_of(plan_.path);
   if (!plan_.first && (offer_.original.inode == 0 || offer_.original.size == 0)) return Problem::not_seen;
   const std::uint64_t size = plan_.first ? plan_.size : offer_.original.size;  // 0: of a stand-in
   offer_.settings = plan_.settings.file;
   offer_.topology = plan_.settings.topology;
-  const std::string folder = files_.folder();
+  const std::string folder = place_.stage_directory();
   const int length = std::snprintf(offer_.copy, sizeof offer_.copy, "%s/millrace-stage-%016llx-%zu",
                                    folder.c_str(), static_cast<unsigned long long>(plan_.group), node_);
   if (length < 0 || static_cast<std::size_t>(length) >= sizeof offer_.copy) return Problem::no_directory;
-  if (!files_.has_room(folder, size, plan_.least_share != 0)) return Problem::no_room;
+  if (!place_.has_room(folder, size, plan_.least_share != 0)) return Problem::no_room;
   const Result<AgentAddress> agent = place_.meet();
   if (!agent) return Problem::no_agent;
   offer_.agent = *agent;
@@ -162,7 +160,7 @@ bool NodeCopies::gather_offers() {
 // Tells each node's agent of its copy. Then all ranks hold the copy open, and the copy loses its name. So no
 // file stays behind, whatever happens later.
 bool NodeCopies::join() {
-  fd_ = files_.open_copy(offers_[node_].copy);
+  fd_ = place_.open_copy(offers_[node_].copy);
   bool ready = fd_.valid();
   if (ready && first_of_node()) {
     OpenRequest request{.path = offer_.copy, .group = plan_.group, .settings = stage_settings()};
@@ -183,7 +181,7 @@ bool NodeCopies::join() {
 bool NodeCopies::pass() {
   Status status;
   if (team_.rank() == 0) {
-    auto source = files_.open_source(plan_.path);
+    auto source = place_.open_source(plan_.path);
     status = source.status();
     if (source) {
       source_ = *std::move(source);
@@ -193,7 +191,7 @@ bool NodeCopies::pass() {
       tell(status.code() == Code::corrupt ? "the file changed while it was copied" : status.describe());
   }
   const bool sent = all_of(status.ok());
-  const bool whole = sent && files_.size_of(fd_) == offers_[0].original.size;
+  const bool whole = sent && place_.size_of(fd_) == offers_[0].original.size;
   return all_of(whole);
 }
 
@@ -211,7 +209,7 @@ std::vector<AgentAddress> NodeCopies::agents() const {
 
 // Opens the node's file on every rank. The file has no name, so it disappears when the last rank closes it.
 bool NodeCopies::hold() {
-  fd_ = files_.open_copy(offers_[node_].copy);
+  fd_ = place_.open_copy(offers_[node_].copy);
   const bool all = all_of(fd_.valid());
   unname();
   if (!all) tell("a node's ranks cannot open a file in its stage directory");
@@ -234,8 +232,8 @@ void NodeCopies::leave() {
 
 }  // namespace
 
-std::optional<StagedCopy> stage_whole(Team& team, Place& place, CopyFiles& files, const StagePlan& plan) {
-  NodeCopies copies(team, place, files, plan);
+std::optional<StagedCopy> stage_whole(Team& team, Place& place, const StagePlan& plan) {
+  NodeCopies copies(team, place, plan);
   if (!copies.gather_nodes() || !copies.gather_offers()) return std::nullopt;
   const bool staged = copies.join() && copies.pass();
   copies.leave();
@@ -243,10 +241,10 @@ std::optional<StagedCopy> stage_whole(Team& team, Place& place, CopyFiles& files
   return copies.take();
 }
 
-std::optional<StandIn> stand_in(Team& team, Place& place, CopyFiles& files, const StagePlan& plan) {
+std::optional<StandIn> stand_in(Team& team, Place& place, const StagePlan& plan) {
   StagePlan empty = plan;
   empty.size = 0;
-  NodeCopies copies(team, place, files, empty);
+  NodeCopies copies(team, place, empty);
   if (!copies.gather_nodes() || !copies.gather_offers() || !copies.hold()) return std::nullopt;
   return copies.stand();
 }

@@ -36,7 +36,7 @@ struct StagedCopy {
 // Copies a file to all nodes. Rank 0 reads it, and the agents pass it on from one node to the next; each node
 // keeps a copy. If that is not possible, the result is empty on all ranks alike, and rank 0 logs the reason.
 // Collective. The file must be open on all ranks, and the same on all nodes.
-std::optional<StagedCopy> stage_whole(Team& team, Place& place, CopyFiles& files, const StagePlan& plan);
+std::optional<StagedCopy> stage_whole(Team& team, Place& place, const StagePlan& plan);
 
 // The stand-in for a file that only rank 0's node sees.
 struct StandIn {
@@ -49,6 +49,6 @@ struct StandIn {
 
 // Makes the stand-in of this rank's node. If the nodes' agents cannot work together, the result is empty on
 // all ranks, and rank 0 logs the reason. Collective.
-std::optional<StandIn> stand_in(Team& team, Place& place, CopyFiles& files, const StagePlan& plan);
+std::optional<StandIn> stand_in(Team& team, Place& place, const StagePlan& plan);
 
 }  // namespace millrace::client

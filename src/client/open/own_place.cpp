@@ -35,9 +35,20 @@ class OwnPlace final : public Place {
   Sight look(const TargetFile& target) override {
     const bool remote = is_remote(target);
     const std::uint64_t host = remote ? storage_host(target) : 0;
-    return {remote, stamp_of(target.lasting_path()).size, host, remote && host == 0 ? stripe_of(target) : 0};
+    return {remote, client::stamp_of(target.lasting_path()).size, host,
+            remote && host == 0 ? stripe_of(target) : 0};
   }
   KnownCosts costs_of(const TargetFile& target) override { return client::costs_of(target); }
+  FileStamp stamp_of(const std::string& path) override { return client::stamp_of(path); }
+  Result<std::unique_ptr<Source>> open_source(const std::string& path) override {
+    return client::open_source(path);
+  }
+  std::string stage_directory() override { return client::stage_directory(); }
+  bool has_room(const std::string& directory, std::uint64_t bytes, bool careful) override {
+    return client::has_room(directory, bytes, careful);
+  }
+  Fd open_copy(const std::string& path) override { return client::open_copy(path); }
+  std::uint64_t size_of(const Fd& copy) override { return client::stamp_of(copy.get()).size; }
   void say(const std::string& line) override { log(line); }
   std::unique_ptr<File> open(OpenRequest request) override { return client::open(std::move(request)); }
 

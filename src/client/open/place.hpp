@@ -14,6 +14,7 @@
 #include "client/file/file.hpp"
 #include "client/file/target_file.hpp"
 #include "client/open/route.hpp"
+#include "client/open/stage.hpp"
 
 namespace millrace::client {
 
@@ -26,8 +27,8 @@ struct Sight {
   std::uint64_t stripe_bytes = 0;  // the file system's own stripe size; 0: none
 };
 
-// The seam between the open protocol and a rank's machine: its node, and the agent there. Implementations:
-// own_place.cpp (this process), sim/virtual_place.hpp (a rank in virtual time). Thread safe.
+// The seam between the open protocol and a rank's machine: its node, the agent there, and files.
+// Implementations: own_place.cpp (this process), sim/virtual_place.hpp (a rank in virtual time). Thread safe.
 class Place {
  public:
   Place() = default;
@@ -49,6 +50,14 @@ class Place {
 
   virtual Sight look(const TargetFile& target) = 0;
   virtual KnownCosts costs_of(const TargetFile& target) = 0;
+  // The files of a copy (node_copy.hpp): the one that is copied, and this node's copy. See stage.hpp.
+  virtual FileStamp stamp_of(const std::string& path) = 0;
+  virtual Result<std::unique_ptr<Source>> open_source(const std::string& path) = 0;
+  virtual std::string stage_directory() = 0;
+  virtual bool has_room(const std::string& directory, std::uint64_t bytes, bool careful) = 0;
+  virtual Fd open_copy(const std::string& path) = 0;
+  virtual std::uint64_t size_of(const Fd& copy) = 0;
+
   // Prints a line for the user, once.
   virtual void say(const std::string& line) = 0;
   // client::open() for this rank's process.

@@ -19,22 +19,35 @@
 // The open protocol: the wishes of each rank go in, and one plan for all ranks comes out.
 namespace millrace::client {
 
+// The words of one rank, and the agreement of all: the maximum, word by word. The protocol fills in the words
+// of rank 0.
+struct Words {
+  std::uint64_t refused;  // this rank leaves the file to the MPI library, or could not open it
+  std::uint64_t blocked;  // an agent of another job has bytes of the file and cannot be ended
+  // This process's other handles of the file.
+  std::uint64_t bypassed;       // one is left to the MPI library because of other nodes
+  std::uint64_t written;        // one has written the file
+  std::uint64_t writable;       // one is open for writing
+  std::uint64_t library_reads;  // this rank cannot read the file without the MPI library
+  std::uint64_t incoherent;     // this node's cache of the file may not be coherent
+  // Of rank 0:
+  std::uint64_t group;  // a random number
+  std::uint64_t stage;  // a Stage
+  std::uint64_t unfit;  // why a file that is only read needs no agents: a Reason, or 0
+  // Of a file that is only read:
+  std::uint64_t bytes;    // its size
+  std::uint64_t unknown;  // this rank has read no file of the series
+};
+
 // The wishes of one rank for a file, and its knowledge of the file.
 struct Wishes {
   std::string path;
-  TargetFile found;            // the file of `path`
-  Settings settings;           // after hints
-  bool wanted = false;         // false: the rank leaves the file to the MPI library, or could not open it
-  bool blocked = false;        // an agent of another job has bytes of the file and cannot be ended
-  bool reads = false;          // the ranks may read the file
-  bool starts = false;         // this rank starts the agent of its node for agents of other nodes
-  bool library_reads = false;  // this rank cannot read the file without the MPI library
-  bool incoherent = false;     // this node's cache of the file may not be coherent
-  // This process's other handles of the file.
-  bool bypassed = false;  // one is left to the MPI library because of other nodes
-  bool written = false;   // one has written the file
-  bool writable = false;  // one is open for writing
-  bool alone = false;     // Peer::alone
+  TargetFile found;   // the file of `path`
+  Settings settings;  // after hints
+  Words words = {};
+  bool alone = false;   // Peer::alone
+  bool reads = false;   // the ranks may read the file
+  bool starts = false;  // this rank starts the agent of its node for agents of other nodes
   // The number of the program's ranks; 0: not known.
   std::uint32_t world = 0;
   Status named = {};            // on rank 0: OpenRequest::named
@@ -53,7 +66,7 @@ struct Plan {
   bool blocked = false;  // the open has to fail on all ranks
   std::uint64_t group = 0;
   bool one_node = false;            // all ranks are on this node
-  Apart apart = Apart::no;          // why the file is left to the MPI library
+  Apart apart = Apart::no;          // why the nodes do not work together
   Through through = Through::none;  // which reads the agents carry until the file is written
   bool reads_alone = false;         // the reads of a file of one node need no other rank
   bool copied = false;              // reads go to the copy on this node
@@ -66,16 +79,6 @@ struct Plan {
   std::unique_ptr<File> file;   // this rank's open
 };
 
-// The words of every agreement.
-struct Participants {
-  std::uint64_t group;    // a random number of rank 0
-  std::uint64_t refused;  // some rank does not want the file accelerated
-  std::uint64_t blocked;  // Wishes::blocked
-
-  bool take_part() const { return refused == 0 && blocked == 0; }
-};
-Participants participants_of(Team& team, Place& place, const Wishes& wishes);
-
 // Reading a smaller file takes no longer than the agreement of the nodes.
 constexpr std::uint64_t worth_carrying_bytes = 4 * MiB;
 
@@ -86,7 +89,7 @@ bool may_join_late(const FileSettings& settings);
 // Collective. Two exchanges for ranks on one node; for ranks on several nodes, one to three more.
 // For a file that may be written:
 Plan plan_write(Team& team, Place& place, Wishes wishes);
-// For a file that is only read (plan_read.cpp):
+// For a file that is only read:
 Plan plan_read(Team& team, Place& place, Wishes wishes);
 
 }  // namespace millrace::client

@@ -68,6 +68,12 @@ class TestPlace final : public Place {
   }
   Sight look(const TargetFile&) override { return {true, file_bytes, 0, 0}; }
   KnownCosts costs_of(const TargetFile&) override { return {}; }
+  FileStamp stamp_of(const std::string&) override { return {}; }
+  Result<std::unique_ptr<Source>> open_source(const std::string&) override { return Code::unsupported; }
+  std::string stage_directory() override { return {}; }
+  bool has_room(const std::string&, std::uint64_t, bool) override { return false; }
+  Fd open_copy(const std::string&) override { return {}; }
+  std::uint64_t size_of(const Fd&) override { return 0; }
   void say(const std::string&) override {}
   std::unique_ptr<File> open(OpenRequest request) override {
     const bool registered = request.left == Reason::none && !request.late && !refuses;
@@ -86,7 +92,6 @@ struct Rank {
     char name[] = "/proc/self/exe";  // a file that all ranks see
     wishes.path = name;
     (void)wishes.found.remember(name);
-    wishes.wanted = true;
   }
   const OpenRequest& request() const { return dynamic_cast<const Opened&>(*plan.file).request(); }
 
@@ -157,7 +162,7 @@ TEST(Plan, RanksOfSeveralNodesHaveARouteAndRankZerosSettings) {
 
 TEST(Plan, OneRankThatDoesNotWantItLeavesTheHandleToTheLibraryOnAll) {
   auto ranks = ranks_on(2);
-  ranks[3]->wishes.wanted = false;
+  ranks[3]->wishes.words.refused = 1;
   agree(ranks, plan_write);
   for (const auto& rank : ranks) EXPECT_TRUE(!rank->plan.ours && !rank->plan.blocked);
 }
@@ -165,7 +170,7 @@ TEST(Plan, OneRankThatDoesNotWantItLeavesTheHandleToTheLibraryOnAll) {
 TEST(Plan, OneRankThatMustNotOpenTheFileBlocksAll) {
   for (const Protocol protocol : {plan_write, plan_read}) {
     auto ranks = ranks_on(2);
-    ranks[2]->wishes.blocked = true;
+    ranks[2]->wishes.words.blocked = 1;
     agree(ranks, protocol);
     for (const auto& rank : ranks) EXPECT_TRUE(!rank->plan.ours && rank->plan.blocked);
   }
@@ -182,10 +187,10 @@ TEST(Plan, OneNodeThatCannotLeavesTheFileToTheLibraryOnAll) {
   ranks[4]->place.refuses = true;
   expect_apart(std::move(ranks), Apart::refused);
   ranks = ranks_on(3);
-  ranks[5]->wishes.bypassed = true;
+  ranks[5]->wishes.words.bypassed = 1;
   expect_apart(std::move(ranks), Apart::left_before);
   ranks = ranks_on(3);
-  ranks[1]->wishes.incoherent = true;
+  ranks[1]->wishes.words.incoherent = 1;
   expect_apart(std::move(ranks), Apart::incoherent);
   ranks = ranks_on(3);
   ranks[1]->wishes.alone = true;
@@ -197,12 +202,12 @@ TEST(Plan, OneNodeThatCannotLeavesTheFileToTheLibraryOnAll) {
 
 TEST(Plan, AnIncoherentFileIsOursIfNoOtherRankCanWriteIt) {
   auto ranks = ranks_on(1);
-  for (const auto& rank : ranks) rank->wishes.incoherent = true;
+  for (const auto& rank : ranks) rank->wishes.words.incoherent = 1;
   for (const auto& rank : ranks) rank->wishes.world = ranks_of_node;
   agree(ranks, plan_write);
   for (const auto& rank : ranks) EXPECT_EQ(rank->plan.apart, Apart::no);
   ranks = ranks_on(1);
-  ranks[0]->wishes.incoherent = true;
+  ranks[0]->wishes.words.incoherent = 1;
   expect_apart(std::move(ranks), Apart::incoherent);
 }
 
@@ -211,7 +216,7 @@ TEST(Plan, AgentsCarryReadsOfALargeFileUntilARankHasWrittenIt) {
     auto ranks = ranks_on(2);
     for (const auto& rank : ranks) rank->wishes.reads = true;
     ranks[0]->place.file_bytes = worth_carrying_bytes;
-    ranks[3]->wishes.written = written;
+    ranks[3]->wishes.words.written = written ? 1 : 0;
     agree(ranks, plan_write);
     for (const auto& rank : ranks) {
       EXPECT_EQ(rank->plan.through, written ? Through::none : Through::small);

@@ -57,38 +57,6 @@ class OwnSource final : public Source {
   const Fd file_;
 };
 
-// Copies on this node.
-class OwnCopies final : public CopyFiles {
- public:
-  FileStamp stamp_of(const std::string& path) override { return client::stamp_of(path); }
-  Result<std::unique_ptr<Source>> open_source(const std::string& path) override {
-    return client::open_source(path);
-  }
-  std::string folder() override {
-    const char* temporary = std::getenv("TMPDIR");
-    return temporary != nullptr && *temporary != 0 ? temporary : "/tmp";
-  }
-  bool has_room(const std::string& folder, std::uint64_t bytes, bool careful) override {
-    struct statvfs about {};
-    if (::statvfs(folder.c_str(), &about) != 0) return false;
-    const std::uint64_t free = std::uint64_t{about.f_bavail} * about.f_frsize;
-    if (!careful) return free >= spare_bytes && free - spare_bytes >= bytes;
-    if (bytes > free / 4) return false;
-    if (!is_memory_type(type_of_file_system(folder.c_str()))) return true;
-    struct sysinfo memory {};
-    return ::sysinfo(&memory) == 0 && bytes <= std::uint64_t{memory.freeram} * memory.mem_unit / 4;
-  }
-  Fd open_copy(const std::string& path) override {
-    Fd copy(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    struct stat about {};
-    if (!copy.valid() || ::fstat(copy.get(), &about) != 0 || !S_ISREG(about.st_mode) ||
-        about.st_uid != ::geteuid())
-      return {};
-    return copy;
-  }
-  std::uint64_t size_of(const Fd& copy) override { return client::stamp_of(copy.get()).size; }
-};
-
 }  // namespace
 
 FileStamp stamp_of(const std::string& path) {
@@ -101,12 +69,37 @@ FileStamp stamp_of(int fd) {
   return ::fstat(fd, &about) == 0 ? stamp(about) : FileStamp{};
 }
 
+std::string stage_directory() {
+  const char* temporary = std::getenv("TMPDIR");
+  return temporary != nullptr && *temporary != 0 ? temporary : "/tmp";
+}
+
+bool has_room(const std::string& directory, std::uint64_t bytes, bool careful) {
+  struct statvfs about {};
+  if (::statvfs(directory.c_str(), &about) != 0) return false;
+  const std::uint64_t free = std::uint64_t{about.f_bavail} * about.f_frsize;
+  if (!careful) return free >= spare_bytes && free - spare_bytes >= bytes;
+  if (bytes > free / 4) return false;
+  if (!is_memory_type(type_of_file_system(directory.c_str()))) return true;
+  struct sysinfo memory {};
+  return ::sysinfo(&memory) == 0 && bytes <= std::uint64_t{memory.freeram} * memory.mem_unit / 4;
+}
+
 Status create_copy(const std::string& path) {
   const Fd copy(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   return copy.valid() ? Status() : Status::from_errno(errno);
 }
 
 void remove_copy(const std::string& path) { ::unlink(path.c_str()); }
+
+Fd open_copy(const std::string& path) {
+  Fd copy(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  struct stat about {};
+  if (!copy.valid() || ::fstat(copy.get(), &about) != 0 || !S_ISREG(about.st_mode) ||
+      about.st_uid != ::geteuid())
+    return {};
+  return copy;
+}
 
 Result<Fd> open_target(const std::string& path, int mode) {
   Fd target(::open(path.c_str(), mode | O_CLOEXEC, 0666));
@@ -135,11 +128,6 @@ Result<std::unique_ptr<Source>> open_source(const std::string& path) {
   Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return Status::from_errno(errno);
   return std::unique_ptr<Source>(std::make_unique<OwnSource>(std::move(file)));
-}
-
-CopyFiles& own_copies() {
-  static OwnCopies one;
-  return one;
 }
 
 Status send_whole(File& copy, Source& source, const FileStamp& stamp) {

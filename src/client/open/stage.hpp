@@ -33,9 +33,16 @@ struct FileStamp {
 FileStamp stamp_of(const std::string& path);
 FileStamp stamp_of(int fd);
 
+// The node's directory for copies.
+std::string stage_directory();
+// True if a copy of `bytes` fits into the directory. `careful`: the copy may take at most a quarter of the
+// free room, and of free memory if the directory is in memory.
+bool has_room(const std::string& directory, std::uint64_t bytes, bool careful);
 // Makes a new, empty file that only this user can access.
 Status create_copy(const std::string& path);
 void remove_copy(const std::string& path);
+// Opens a copy for reading and writing. Not valid if it is not a regular file of this user.
+Fd open_copy(const std::string& path);
 // Opens the file itself, on its own node. `mode`: of open(2). Status::error() is its errno.
 Result<Fd> open_target(const std::string& path, int mode);
 // resize() sets the file's size. reserve() makes the file at least that large, with room on its disk;
@@ -60,27 +67,6 @@ class Source {
   virtual Result<std::size_t> read(std::uint64_t offset, std::span<std::byte> data) = 0;
 };
 Result<std::unique_ptr<Source>> open_source(const std::string& path);
-// The seam to the files of a copy: the one that is copied, and those on the nodes. Implementations:
-// own_copies() (this system), sim/staging.hpp (a file in virtual time). Not thread safe.
-class CopyFiles {
- public:
-  CopyFiles() = default;
-  virtual ~CopyFiles() = default;
-  CopyFiles(const CopyFiles&) = delete;
-  CopyFiles& operator=(const CopyFiles&) = delete;
-
-  virtual FileStamp stamp_of(const std::string& path) = 0;
-  virtual Result<std::unique_ptr<Source>> open_source(const std::string& path) = 0;
-  // The node's folder for copies.
-  virtual std::string folder() = 0;
-  // True if a copy of `bytes` fits into the folder. `careful`: the copy may take at most a quarter of the
-  // free room, and of free memory if the folder is in memory.
-  virtual bool has_room(const std::string& folder, std::uint64_t bytes, bool careful) = 0;
-  // Opens a copy for reading and writing. Not valid if it is not a regular file of this user.
-  virtual Fd open_copy(const std::string& path) = 0;
-  virtual std::uint64_t size_of(const Fd& copy) = 0;
-};
-CopyFiles& own_copies();
 // Reads the whole source and sends it through `copy`. Ok: every node has the bytes. Code::corrupt: the
 // source's stamp has changed.
 Status send_whole(File& copy, Source& source, const FileStamp& stamp);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -29,7 +30,7 @@ class Team {
   // All ranks get rank 0's bytes.
   virtual bool tell(std::span<std::byte> bytes) = 0;
   // The least of all ranks' numbers, which are not negative; 0 after an error.
-  virtual int least(int mine) = 0;
+  virtual int least(int mine);
 };
 
 template <class Block>
@@ -41,6 +42,13 @@ bool gather(Team& team, const Block& mine, std::vector<Block>& all) {
 template <class Word>
 bool tell(Team& team, Word& word) {
   return team.tell(std::as_writable_bytes(std::span(&word, 1)));
+}
+
+inline int Team::least(int mine) {
+  std::vector<int> all;
+  if (!client::gather(*this, mine, all)) return 0;
+  int least = rank() == 0 ? *std::ranges::min_element(all) : 0;
+  return client::tell(*this, least) ? least : 0;
 }
 
 // The number of elements is rank 0's, too.

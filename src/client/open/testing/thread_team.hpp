@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <barrier>
 #include <cstddef>
 #include <cstring>
@@ -43,12 +42,6 @@ class ThreadTeam final : public Team {
     std::memcpy(bytes.data(), room_.all[0].data(), bytes.size());
     room_.meet.arrive_and_wait();
     return true;
-  }
-  int least(int mine) override {
-    std::vector<int> all;
-    if (!client::gather(*this, mine, all)) return 0;
-    int least = rank_ == 0 ? *std::ranges::min_element(all) : 0;
-    return client::tell(*this, least) ? least : 0;
   }
 
  private:

@@ -16,12 +16,12 @@ using client::StandIn;
 
 inline std::optional<StagedCopy> stage_whole(MPI_Comm comm, const StagePlan& plan) {
   MpiTeam team(comm);
-  return client::stage_whole(team, client::own_place(), client::own_copies(), plan);
+  return client::stage_whole(team, client::own_place(), plan);
 }
 
 inline std::optional<StandIn> stand_in(MPI_Comm comm, const StagePlan& plan) {
   MpiTeam team(comm);
-  return client::stand_in(team, client::own_place(), client::own_copies(), plan);
+  return client::stand_in(team, client::own_place(), plan);
 }
 
 }  // namespace millrace::front

@@ -49,26 +49,6 @@ bool stage(MPI_Comm comm, const StagePlan& plan, Reader& reader) {
   return false;
 }
 
-client::Wishes wishes_to_read(int size, const char* filename, MPI_Info info, MPI_File handle,
-                              const Admission& admission) {
-  const std::optional<std::string> path = kernel_path(filename);
-  client::Wishes wishes;
-  wishes.settings = settings_of(info, filename);
-  wishes.path = path.value_or("");
-  wishes.blocked = !admission.here;
-  wishes.wanted = admission.here && handle != MPI_FILE_NULL && path && wishes.settings.enabled &&
-                  path_selected(wishes.settings, *path);
-  if (!wishes.wanted) return wishes;
-  const Handles others = handles_of(wishes.path);
-  (void)wishes.found.remember(wishes.path);
-  wishes.reads = true;
-  wishes.written = others.written;
-  wishes.writable = others.writable;
-  wishes.leads = client::leads_node(size);
-  wishes.share = shares.of(wishes.path);
-  return wishes;
-}
-
 // Completes a file whose bytes the agents bring.
 void set_through(Open& open, MPI_Comm comm, client::Plan& plan) {
   open.nodes.ranks = ranks_of(comm);
@@ -96,7 +76,9 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
                    Admission& admission) {
   ask_for_threads();
   MpiTeam team(comm);
-  client::Wishes wishes = wishes_to_read(team.size(), filename, info, handle, admission);
+  client::Wishes wishes = wishes_of(filename, info, handle != MPI_FILE_NULL, admission);
+  wishes.leads = client::leads_node(team.size());
+  if (wishes.words.refused == 0) wishes.share = shares.of(wishes.path);
   auto open = std::make_unique<Open>();
   open->handle = handle;
   open->path = wishes.path;

@@ -44,24 +44,15 @@ bool argument_error(int error) {
 // its type. One rank of each node starts the agent. That is not rank 0, which has more to do.
 client::Wishes wishes_to_write(int rank, int size, const char* filename, int amode, MPI_Info info,
                                bool opened, const Admission& admission) {
-  client::Wishes wishes;
-  wishes.settings = settings_of(info, filename);
-  wishes.path = kernel_path(filename).value_or("");
-  wishes.blocked = !admission.here;
-  wishes.wanted = admission.here && opened && !wishes.path.empty() && wishes.settings.enabled &&
-                  path_selected(wishes.settings, wishes.path) && reaches_agent(wishes.path);
-  wishes.library_reads = true;
-  if (!wishes.wanted) return wishes;
-  const Handles others = handles_of(wishes.path);
-  (void)wishes.found.remember(wishes.path);
+  client::Wishes wishes = wishes_of(filename, info, opened, admission);
+  client::Words& words = wishes.words;
+  if (words.refused == 0 && !reaches_agent(wishes.path)) words.refused = 1;
+  if (words.refused != 0) return wishes;
+  words.library_reads =
+      client::spans_nodes(size) || !is_local_type(type_of_file_system(wishes.path.c_str())) ? 1 : 0;
+  words.incoherent = may_be_incoherent(wishes.found) ? 1 : 0;
   wishes.reads = (amode & MPI_MODE_WRONLY) == 0;
   wishes.starts = client::is_last_of_node(size);
-  wishes.library_reads =
-      client::spans_nodes(size) || !is_local_type(type_of_file_system(wishes.path.c_str()));
-  wishes.incoherent = may_be_incoherent(wishes.found);
-  wishes.bypassed = others.bypassed;
-  wishes.written = others.written;
-  wishes.alone = others.plain && !others.routed;
   wishes.world = ranks_of_world();
   wishes.observed = client::observed_files();
   // The other ranks wait for rank 0 at the agreement.
