@@ -92,6 +92,7 @@ class Cluster {
   bool open_all();
   bool play();
   bool looks_on(const Rank& rank) const;
+  std::vector<Seat*> seats(bool all) const;  // of the ranks that open the file together, or of all
   Assembly& assemble(Rank& rank);
   client::Wishes wishes_of(const Rank& rank, const transport::RoutePlan& plan, millrace::Stage stage) const;
   using Protocol = client::Plan (*)(client::Team&, client::Place&, client::Wishes);

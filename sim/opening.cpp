@@ -11,15 +11,19 @@ namespace millrace::sim {
 
 bool Cluster::looks_on(const Rank& rank) const { return scenario_.conduct.onlooker == rank.number; }
 
+std::vector<Seat*> Cluster::seats(bool all) const {
+  std::vector<Seat*> seats;
+  seats.reserve(ranks_.size());
+  for (const Rank& one : ranks_) {
+    if (all || !looks_on(one)) seats.push_back(&one.process->seat());
+  }
+  return seats;
+}
+
 // The assembly of the rank's next open. The first rank that arrives makes it.
 Assembly& Cluster::assemble(Rank& rank) {
-  if (assemblies_.size() == rank.opened) {
-    std::vector<Seat*> seats;
-    for (const Rank& one : ranks_) {
-      if (!looks_on(one)) seats.push_back(&one.process->seat());
-    }
-    assemblies_.push_back(std::make_unique<Assembly>(std::move(seats), timeline_));
-  }
+  if (assemblies_.size() == rank.opened)
+    assemblies_.push_back(std::make_unique<Assembly>(seats(false), timeline_));
   return *assemblies_[rank.opened++];
 }
 
@@ -40,9 +44,8 @@ client::Wishes Cluster::wishes_of(const Rank& rank, const transport::RoutePlan& 
 }
 
 client::Plan Cluster::agree(Rank& rank, Protocol protocol, client::Wishes wishes) {
-  const bool follows = scenario_.conduct.onlooker && rank.number > *scenario_.conduct.onlooker;
   Assembly& assembly = assemble(rank);
-  VirtualTeam team(assembly, rank.number - (follows ? 1 : 0));
+  VirtualTeam team(assembly, rank.process->seat());
   client::Plan plan = protocol(team, *rank.place, std::move(wishes));
   if (!assembly.agrees(plan)) problem(who(rank) + " has another plan than the others, or none");
   if (scenario_.benign() && plan.apart != client::Apart::no && !scenario_.conduct.apart)

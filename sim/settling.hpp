@@ -3,13 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
+#include <utility>
 
-#include "client/file/process.hpp"
-#include "node.hpp"
-#include "recovering.hpp"
-#include "seat.hpp"
+#include "rank_process.hpp"
 
 namespace millrace::sim {
 

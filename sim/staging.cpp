@@ -71,7 +71,7 @@ void Cluster::stage(Rank& rank) {
   constexpr std::uint64_t groups = std::uint64_t{1} << 32;  // beyond the other groups
   note(rank, "stages: rank");
   Staging& staging = current_staging();
-  VirtualTeam team(staging.assembly, rank.number);
+  VirtualTeam team(staging.assembly, rank.process->seat());
   rank.place->begin_copy(staging, folder_.path());
   const client::StagePlan plan{"a staged file", {}, groups + openings_, 0, 0};
   const std::optional<client::StagedCopy> copy = client::stage_whole(team, *rank.place, plan);
@@ -87,10 +87,8 @@ void Cluster::stage(Rank& rank) {
 // The first rank that arrives creates the Staging.
 Staging& Cluster::current_staging() {
   if (stagings_.empty() || stagings_.back()->opening != openings_) {
-    std::vector<Seat*> seats;
-    for (const Rank& one : ranks_) seats.push_back(&one.process->seat());
     stagings_.push_back(
-        std::make_unique<Staging>(*scenario_.stage, openings_, scenario_.nodes, world(), std::move(seats)));
+        std::make_unique<Staging>(*scenario_.stage, openings_, scenario_.nodes, world(), seats(true)));
   }
   return *stagings_.back();
 }

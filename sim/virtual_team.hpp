@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -44,7 +45,10 @@ class Assembly {
 // One rank's view of them.
 class VirtualTeam final : public client::Team {
  public:
-  VirtualTeam(Assembly& assembly, std::size_t rank) : assembly_(assembly), rank_(rank) {}
+  VirtualTeam(Assembly& assembly, const Seat& seat)
+      : assembly_(assembly),
+        rank_(static_cast<std::size_t>(std::ranges::find(assembly.seats_, &seat) - assembly.seats_.begin())) {
+  }
 
   int rank() const override { return static_cast<int>(rank_); }
   int size() const override { return static_cast<int>(assembly_.seats_.size()); }
