@@ -13,9 +13,8 @@ namespace millrace::sim {
 
 namespace {
 
-constexpr std::uint64_t longest_ns = 10'000 * second;  // the longest run, and
-constexpr std::uint64_t rest_ns = 700 * second;        // ... of its agents after the last rank
-constexpr std::uint64_t short_rest_ns = 5 * second;    // ... if there was no fault
+constexpr std::uint64_t rest_ns = 700 * second;      // of the agents, after the last rank
+constexpr std::uint64_t short_rest_ns = 5 * second;  // ... if there was no fault
 // The time from a write until its bytes are in the file without a request: the agents' bound, and the disks'
 // time.
 constexpr std::uint64_t old_ns = 25 * second;
@@ -82,6 +81,7 @@ bool Cluster::connect_all() {
 Status Cluster::connect(Rank& rank) {
   rank.process = std::make_unique<RankProcess>(world(), *nodes_[rank.node], rank.node, settings_of(rank.node),
                                                scenario_.ranks.slice_ms);
+  rank.place = std::make_unique<VirtualPlace>(world(), scenario_, nodes_, *rank.process, rank.node);
   if (rank.number < scenario_.conduct.unable.size() && scenario_.conduct.unable[rank.number])
     rank.process->set_unable();
   return scenario_.agents.start ? Status() : rank.process->join();
@@ -203,7 +203,7 @@ bool Cluster::step_until(std::uint64_t until_ns, bool (Cluster::*done)() const) 
 
 // Runs the ranks' programs and the faults. False: some programs do not end.
 bool Cluster::play() {
-  const std::uint64_t begin_ns = openings_ == 1 ? 0 : timeline_.now_ns();
+  const std::uint64_t begin_ns = timeline_.now_ns();
   for (const Fault& fault : scenario_.faults)
     planned_.push_back(timeline_.at(begin_ns + fault.at_ns, [this, fault] { befall(fault); }));
   for (Rank& rank : ranks_)

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,15 +19,10 @@
 #include "scenario.hpp"
 #include "settling.hpp"
 #include "staging.hpp"
+#include "virtual_place.hpp"
+#include "virtual_team.hpp"
 
 namespace millrace::sim {
-
-// The ranks' agreement at the open of the file.
-struct Agreement {
-  std::uint64_t group = 0;
-  bool routed = false;  // the nodes work together on the file
-  std::vector<transport::TcpAddress> addresses;
-};
 
 // A rank's handle that reads through the agents, or as a guest. In runs that read until they write, it is the
 // rank's file.
@@ -41,8 +35,9 @@ struct Reader {
     std::unique_ptr<client::PendingRead> read = {};
   };
   std::unique_ptr<client::File> file;
-  std::optional<io::Handle> handle;  // the MPI library's, while that handle is open
-  bool through = false;              // all agents know the file; otherwise it asks as a guest
+  std::optional<io::Handle> handle;                // the MPI library's, while that handle is open
+  bool through = false;                            // all agents know the file; otherwise it asks as a guest
+  std::shared_ptr<const client::Meeting> untried;  // a late meeting, until the first read
   bool blind = false;             // its agent had gone before: it cannot ask for the bytes of older handles
   std::vector<Reading> readings;  // whose bytes are on their way
   bool had_window = false;
@@ -59,6 +54,7 @@ struct Rank {
   const std::vector<Step>* program = nullptr;
   std::size_t step = 0;
   std::unique_ptr<RankProcess> process;
+  std::unique_ptr<VirtualPlace> place;   // of that process
   std::unique_ptr<client::File> file;    // nullptr: the file is the MPI library's alone, or is not open
   std::unique_ptr<client::File> second;  // a handle that only reads, in some runs
   std::size_t opened = 0;                // how often it has opened the file
@@ -95,9 +91,12 @@ class Cluster {
   void count_opening();
   bool open_all();
   bool play();
-  Agreement agree();
-  // The ranks that open the file together.
-  std::uint32_t members_on(std::uint32_t node) const;
+  bool looks_on(const Rank& rank) const;
+  std::vector<Seat*> seats(bool all) const;  // of the ranks that open the file together, or of all
+  Assembly& assemble(Rank& rank);
+  client::Wishes wishes_of(const Rank& rank, const transport::RoutePlan& plan, millrace::Stage stage) const;
+  using Protocol = client::Plan (*)(client::Team&, client::Place&, client::Wishes);
+  client::Plan agree(Rank& rank, Protocol protocol, client::Wishes wishes);
   Status open(Rank& rank);
   // Parts of a rank's program, which run in its fiber.
   void live(Rank& rank);
@@ -152,7 +151,6 @@ class Cluster {
   void show_size();
   void plan_read_faults();
   void open_reader(Rank& rank);
-  std::unique_ptr<client::File> join_readers(Rank& rank);
   void read_through(Rank& rank, const Step& step);
   Status read_from_file(Rank& rank, const client::FileView& view, Extent positions,
                         std::span<std::byte> memory);
@@ -169,10 +167,6 @@ class Cluster {
   // For a staged file (staging.cpp).
   void stage(Rank& rank);
   Staging& current_staging();
-  bool all_of(Rank& rank, std::uint32_t& yes, bool mine);
-  bool prepare(Rank& rank, Staging& staging);
-  std::unique_ptr<client::File> join(Rank& rank, const Staging& staging);
-  bool pass(Rank& rank, Staging& staging, client::File* chain);
   void read_copy(Rank& rank, const Staging& staging, const Held& copy);
   void judge_copies();
   std::uint64_t staged_bytes() const;
@@ -191,7 +185,8 @@ class Cluster {
   const Fd& file_of(const Rank& rank) const { return is_elsewhere(rank) ? stand_ins_[rank.node - 1] : file_; }
 
   static constexpr std::size_t most_problems = 10;
-  static constexpr std::uint64_t think_ns = 50'000;  // at most, between a rank's requests
+  static constexpr std::uint64_t think_ns = 50'000;                // at most, between a rank's requests
+  static constexpr std::uint64_t longest_ns = 10'000'000'000'000;  // the longest run
 
   Scenario scenario_;  // programs and faults of the current opening
   io::Timeline timeline_;
@@ -206,31 +201,30 @@ class Cluster {
   Oracle oracle_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Rank> ranks_;
-  std::vector<std::unique_ptr<Settling>> settling_;  // by node
-  std::vector<std::unique_ptr<Staging>> stagings_;   // so far; the last one may still go on
-  std::vector<io::Timeline::Event> planned_;         // faults
-  std::uint64_t calm_ns_ = 0;                        // the end of the faults that have begun
-  const Opening* next_ = nullptr;                    // the opening after this one
-  std::uint32_t openings_ = 0;                       // so far
-  bool moved_ = false;                               // the file is in another folder
-  std::uint32_t names_ = 0;                          // that the file has got
-  bool disk_failed_ = false;                         // in an earlier opening
-  std::uint32_t old_errors_ = 0;                     // of earlier openings
-  std::vector<Agreement> agreements_;                // one for each time that the programs open the file
-  std::vector<std::unique_ptr<Recovering>> beside_;  // recoveries by command, beside those of settling_
-  bool anew_ = false;                                // another file has taken the first one's name
-  bool crashed_ = false;                             // an agent, or a node with it
-  std::uint32_t met_ = 0;                            // the oracle's moment when the ranks last met
-  bool written_ = false;                             // when they last met, a rank had written
+  std::vector<std::unique_ptr<Settling>> settling_;    // by node
+  std::vector<std::unique_ptr<Staging>> stagings_;     // so far; the last one may still go on
+  std::vector<io::Timeline::Event> planned_;           // faults
+  std::uint64_t calm_ns_ = 0;                          // the end of the faults that have begun
+  const Opening* next_ = nullptr;                      // the opening after this one
+  std::uint32_t openings_ = 0;                         // so far
+  bool moved_ = false;                                 // the file is in another folder
+  std::uint32_t names_ = 0;                            // that the file has got
+  bool disk_failed_ = false;                           // in an earlier opening
+  std::uint32_t old_errors_ = 0;                       // of earlier openings
+  std::vector<std::unique_ptr<Assembly>> assemblies_;  // one for each time that the programs open the file
+  std::vector<std::unique_ptr<Recovering>> beside_;    // recoveries by command, beside those of settling_
+  bool anew_ = false;                                  // another file has taken the first one's name
+  bool crashed_ = false;                               // an agent, or a node with it
+  std::uint32_t met_ = 0;                              // the oracle's moment when the ranks last met
+  bool written_ = false;                               // when they last met, a rank had written
   bool failed_ = false;  // a rank has met the others with an error, so no rank writes any more
   std::uint32_t errors_ = 0;
   std::uint32_t copies_ = 0;
-  bool reads_began_ = false;                        // the times of their faults count from then on
-  std::uint64_t reads_ = 0;                         // begun, of handles that read through the agents
-  std::uint64_t through_ = 0;                       // reads through the agents
-  std::map<std::uint64_t, std::uint32_t> readers_;  // ranks that have opened it, by the group of the open
-  std::vector<std::byte> seen_;                     // as far as the last read has it; scratch
-  std::uint64_t over_ns_ = 0;                       // when the last rank ended
+  bool reads_began_ = false;     // the times of their faults count from then on
+  std::uint64_t reads_ = 0;      // begun, of handles that read through the agents
+  std::uint64_t through_ = 0;    // reads through the agents
+  std::vector<std::byte> seen_;  // as far as the last read has it; scratch
+  std::uint64_t over_ns_ = 0;    // when the last rank ended
   std::uint64_t steps_ = 0;
   std::vector<std::string> problems_;
 };

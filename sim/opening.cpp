@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Cluster: MPI_File_open, with the ranks' agreement by collective calls, as in the front.
+// Cluster: MPI_File_open. The ranks agree by the shipped protocol (client/open/plan.hpp).
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <utility>
 
 #include "client/file/file.hpp"
@@ -11,73 +9,72 @@
 
 namespace millrace::sim {
 
-namespace {
+bool Cluster::looks_on(const Rank& rank) const { return scenario_.conduct.onlooker == rank.number; }
 
-std::array<std::byte, 32> key_of(std::uint64_t seed, std::uint64_t group) {
-  std::array<std::byte, 32> key{};
-  std::memcpy(key.data(), &seed, sizeof seed);
-  std::memcpy(key.data() + sizeof seed, &group, sizeof group);
-  return key;
-}
-
-}  // namespace
-
-// Each node's first rank asks where its agent listens.
-Agreement Cluster::agree() {
-  Agreement made;
-  made.group = agreements_.size() + 1;
-  made.routed = scenario_.nodes > 1 && !scenario_.conduct.apart;
-  for (std::uint32_t n = 0; made.routed && n < scenario_.nodes; ++n) {
-    const Result<std::uint16_t> port =
-        ranks_[std::size_t{n} * scenario_.ranks_per_node].process->session().meet();
-    made.addresses.push_back(io::VirtualNet::address_of(n, port ? *port : std::uint16_t{0}));
-    if (!port) made.routed = false;
+std::vector<Seat*> Cluster::seats(bool all) const {
+  std::vector<Seat*> seats;
+  seats.reserve(ranks_.size());
+  for (const Rank& one : ranks_) {
+    if (all || !looks_on(one)) seats.push_back(&one.process->seat());
   }
-  return made;
+  return seats;
 }
 
-std::uint32_t Cluster::members_on(std::uint32_t node) const {
-  const bool onlooker = scenario_.conduct.onlooker && ranks_[*scenario_.conduct.onlooker].node == node;
-  return scenario_.ranks_per_node - (onlooker ? 1 : 0);
+// The assembly of the rank's next open. The first rank that arrives makes it.
+Assembly& Cluster::assemble(Rank& rank) {
+  if (assemblies_.size() == rank.opened)
+    assemblies_.push_back(std::make_unique<Assembly>(seats(false), timeline_));
+  return *assemblies_[rank.opened++];
+}
+
+client::Wishes Cluster::wishes_of(const Rank& rank, const transport::RoutePlan& plan,
+                                  millrace::Stage stage) const {
+  client::Wishes wishes;
+  wishes.path = path_;
+  (void)wishes.found.remember(path_);
+  wishes.settings.file = scenario_.settings;
+  wishes.settings.topology = plan.topology;
+  wishes.settings.file_servers = scenario_.conduct.apart ? 0 : plan.lanes;
+  wishes.settings.stage = stage;
+  wishes.words.library_reads = 1;
+  wishes.reads = stage != millrace::Stage::none;
+  wishes.starts = (rank.number + 1) % scenario_.ranks_per_node == 0;  // the last rank of its node
+  wishes.world = static_cast<std::uint32_t>(ranks_.size());
+  return wishes;
+}
+
+client::Plan Cluster::agree(Rank& rank, Protocol protocol, client::Wishes wishes) {
+  Assembly& assembly = assemble(rank);
+  VirtualTeam team(assembly, rank.process->seat());
+  client::Plan plan = protocol(team, *rank.place, std::move(wishes));
+  if (!assembly.agrees(plan)) problem(who(rank) + " has another plan than the others, or none");
+  if (scenario_.benign() && plan.apart != client::Apart::no && !scenario_.conduct.apart)
+    problem(who(rank) + " leaves the file to the MPI library, though nothing failed");
+  return plan;
 }
 
 Status Cluster::open(Rank& rank) {
-  if (agreements_.size() == rank.opened) agreements_.push_back(agree());
-  const Agreement& opening = agreements_[rank.opened++];
-  // The open of a file of one node fails if some node has no agent.
-  if (scenario_.stands_in && !opening.routed) return Code::lost_agent;
   const Result<io::Handle> handle = rank.process->library().open(file_of(rank));
   if (!handle) return handle.status();
   rank.handle = *handle;
-  const bool onlooker = scenario_.conduct.onlooker == rank.number;
-  if (scenario_.conduct.second_handles || onlooker) rank.second = client::open_guest(path_, *rank.process);
-  if (onlooker) return {};
-  client::OpenRequest request;
-  request.path = path_;
-  if (is_elsewhere(rank)) request.stand_in = stand_in(rank.node);
-  request.group = opening.group;
-  request.members = members_on(rank.node);
-  request.settings = scenario_.settings;
-  if (scenario_.agents.start) request.costs.call_ps = scenario_.agents.start->call_ps;
-  if (scenario_.agents.start) request.costs.start_ps = scenario_.agents.start->costs_ps;
-  // Large pieces take the pipeline too, because the run tests the agents.
-  if (scenario_.settings.strategy == Strategy::sort) request.costs.call_ps = 1'000'000'000'000;
-  if (scenario_.nodes > 1 && !opening.routed) request.left = client::Reason::nodes_set_apart;
-  if (opening.routed) {
-    request.routing = transport::routing_of(scenario_.plan, opening.addresses, rank.node);
-    request.routing.key = key_of(scenario_.seed, opening.group);
-    request.routing.stands_in = scenario_.stands_in ? 1 : 0;
-  }
-  request.through = scenario_.reads.until_written;
-  request.late =
-      scenario_.conduct.joins_late && opening.routed && rank.number % scenario_.ranks_per_node != 0;
-  const bool waits = opening.routed && !request.late;  // for its agent's answer
+  if (scenario_.conduct.second_handles || looks_on(rank))
+    rank.second = client::open_guest(path_, *rank.process);
+  if (looks_on(rank)) return {};
+  if (scenario_.stands_in) rank.place->set_stand_in(is_elsewhere(rank) ? stand_in(rank.node) : "");
   if (scenario_.reads.until_written) show_size();
-  rank.file = client::open(std::move(request), *rank.process);
-  rank.reader.through = scenario_.reads.until_written;
+  const millrace::Stage stage =
+      scenario_.reads.until_written ? millrace::Stage::pieces : millrace::Stage::none;
+  client::Plan plan = agree(rank, client::plan_write, wishes_of(rank, scenario_.plan, stage));
+  if (rank.gone) return {};
+  if (!plan.ours) return Code::lost_peer;  // a rank has died
+  const bool routed = scenario_.nodes > 1 && plan.apart == client::Apart::no;
+  // The open of a file of one node fails if some node has no agent.
+  if (scenario_.stands_in && (!routed || !plan.file->registered())) return Code::lost_agent;
+  rank.file = std::move(plan.file);
+  rank.reader.through = routed && plan.through != client::Through::none;
   rank.written = rank.closed = false;
   rank.reader.refreshed = true;
-  return rank.file->registered() || !waits ? Status() : Status(Code::lost_agent);
+  return {};
 }
 
 // If only the first node sees the file, every other node gets a new stand-in at each opening.
@@ -88,15 +85,21 @@ void Cluster::count_opening() {
     stand_ins_.push_back(disk_.create(stand_in(n)));
 }
 
-// The first opening, before time begins. False: an open failed, although there was no fault yet.
+// The first opening, before any fault. False: an open failed.
 bool Cluster::open_all() {
   count_opening();
-  for (Rank& rank : ranks_) {
+  std::size_t opening = ranks_.size();
+  const auto open_first = [this, &opening](Rank& rank) {
     const Status status = open(rank);
     if (!status.ok()) problem(who(rank) + " cannot open the file: " + status.describe());
-    if (!status.ok()) return false;
+    --opening;
+  };
+  for (Rank& rank : ranks_)
+    rank.process->seat().begin([&rank, open_first] { open_first(rank); }, timeline_.below(think_ns));
+  while (opening > 0 && timeline_.step(longest_ns)) {
   }
-  return true;
+  if (opening > 0) problem("the first open does not end");
+  return problems_.empty();
 }
 
 }  // namespace millrace::sim

@@ -14,16 +14,6 @@ namespace {
 constexpr std::uint64_t wait_ns = 100'000;  // between two looks at an agent that starts
 }  // namespace
 
-RankProcess::RankProcess(World world, Node& agent, std::uint32_t node, Settings settings,
-                         std::uint32_t slice_ms)
-    : world_(world),
-      agent_(agent),
-      node_(node),
-      settings_(std::move(settings)),
-      slice_ms_(slice_ms),
-      seat_(agent, world.timeline),
-      files_(world_.disk, node, seat_, world_.timeline) {}
-
 // Leaves the sessions as a child of fork() does: every wait ends, and no ring is saved.
 void RankProcess::vanish() {
   set_child();
@@ -92,7 +82,6 @@ bool RankProcess::find_agent(bool may_start) {
 
 // --- The system ---
 
-// A rank that has died must find no journal, because it must not mark one.
 // A rank that has no session with its node's agent sees it among the others.
 Result<client::OtherAgents::List> RankProcess::other_agents() {
   if (!agent_.alive() || seat_.gone()) return client::OtherAgents::List();
@@ -101,15 +90,16 @@ Result<client::OtherAgents::List> RankProcess::other_agents() {
   return client::OtherAgents::List{std::make_shared<Outlived>(agent_, seat_, settings_.timeout_ms)};
 }
 
-Result<std::size_t> RankProcess::read_start(const Fd& journal, std::span<std::byte> into) {
+// A process that has died must find no journal, because it must not mark one.
+Result<std::size_t> VirtualProcess::read_start(const Fd& journal, std::span<std::byte> into) {
   return seat_.gone() ? 0 : sim::read_start(world_.disk, journal, into);
 }
 
-Result<FileIdentity> RankProcess::identify(const std::string& path) {
+Result<FileIdentity> VirtualProcess::identify(const std::string& path) {
   return sim::identify(world_.disk, path);
 }
 
-bool RankProcess::recover(const std::string& directory, const std::string& path) {
+bool VirtualProcess::recover(const std::string& directory, const std::string& path) {
   if (seat_.gone()) return true;
   recovering_ =
       std::make_unique<Recovering>(world_, node_, directory, path, [this] { seat_.rouse_after(0); });

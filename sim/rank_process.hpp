@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/file/process.hpp"
@@ -17,20 +18,55 @@
 
 namespace millrace::sim {
 
-// The process of a rank: implements client::Process for its client::Files, and has the MPI library's own
-// files. Names of files are real; their contents are on the virtual disk. Calls block in the rank's fiber.
-// Not thread safe.
-class RankProcess final : public client::Process {
+// The system of a process in virtual time. Names of files are real; their contents are on the virtual disk.
+// Calls block in the process's fiber. Not thread safe.
+class VirtualProcess : public client::Process {
+ public:
+  VirtualProcess(World world, Node& agent, std::uint32_t node, Settings settings)
+      : world_(world),
+        agent_(agent),
+        node_(node),
+        settings_(std::move(settings)),
+        seat_(agent, world.timeline) {}
+
+  Seat& seat() { return seat_; }
+
+  const Settings& settings() const override { return settings_; }
+  void add(client::Leaver*) override {}  // every program closes its files
+  void remove(client::Leaver*) override {}
+  std::uint64_t now_ns() const override { return seat_.now_ns(); }
+  std::uint32_t processors() const override { return UINT32_MAX; }  // virtual ranks never wait for one
+  Result<std::uint64_t> size_of(const std::string& path) override { return agent_.size_of(path); }
+  Result<FileIdentity> identify(const Fd& file) override { return world_.disk.identify(file); }
+  Result<FileIdentity> identify(const std::string& path) override;
+  void look_again(const std::string&) override {}  // caches of the virtual disk are never old
+  void pause(std::uint32_t for_ms) override { seat_.pause(for_ms); }
+  Result<std::size_t> read_start(const Fd& journal, std::span<std::byte> into) override;
+  bool recover(const std::string& directory, const std::string& path) override;
+
+ protected:
+  World world_;
+  Node& agent_;
+  const std::uint32_t node_;
+  const Settings settings_;
+  Seat seat_;
+  std::unique_ptr<Recovering> recovering_;
+};
+
+// The process of a rank, for its client::Files, with the MPI library's own files.
+class RankProcess final : public VirtualProcess {
  public:
   // `slice_ms`: how often its session checks whether the agent still lives.
-  RankProcess(World world, Node& agent, std::uint32_t node, Settings settings, std::uint32_t slice_ms);
+  RankProcess(World world, Node& agent, std::uint32_t node, Settings settings, std::uint32_t slice_ms)
+      : VirtualProcess(world, agent, node, std::move(settings)),
+        slice_ms_(slice_ms),
+        files_(world.disk, node, seat_, world.timeline) {}
 
   // Joins the agent, which must be running.
   Status join() { return join(session_); }
   // From now on the rank cannot start an agent, and joins one only for questions.
   void set_unable() { unable_ = true; }
 
-  Seat& seat() { return seat_; }
   // Only for a rank that has joined.
   client::Session& session() { return *session_; }
   bool has_joined() const { return session_ != nullptr; }
@@ -48,41 +84,23 @@ class RankProcess final : public client::Process {
 
   // --- client::Process ---
 
-  const Settings& settings() const override { return settings_; }
   client::Session* session(bool may_start, client::Reason& why) override;
   bool agent_has_gone() override { return session_ != nullptr && session_->gone(); }
   client::Session* successor(client::Reason& why) override;
   Result<client::OtherAgents::List> other_agents() override;
-  void add(client::Leaver*) override {}  // every program closes its files
-  void remove(client::Leaver*) override {}
-  std::uint64_t now_ns() const override { return seat_.now_ns(); }
-  std::uint32_t processors() const override { return UINT32_MAX; }  // virtual ranks never wait for one
-  Result<std::uint64_t> size_of(const std::string& path) override { return agent_.size_of(path); }
   Status datasync(const Fd& file) override { return files_.datasync(file); }
-  Result<FileIdentity> identify(const Fd& file) override { return world_.disk.identify(file); }
-  Result<FileIdentity> identify(const std::string& path) override;
-  void look_again(const std::string&) override {}  // caches of the virtual disk are never old
-  void pause(std::uint32_t for_ms) override { seat_.pause(for_ms); }
-  Result<std::size_t> read_start(const Fd& journal, std::span<std::byte> into) override;
-  bool recover(const std::string& directory, const std::string& path) override;
   void say(const std::string& line) override { agent_.say(line); }
 
  private:
   bool find_agent(bool may_start);
   Status join(std::unique_ptr<client::Session>& session);
 
-  World world_;
-  Node& agent_;
-  std::uint32_t node_;
-  const Settings settings_;
   const std::uint32_t slice_ms_;
-  Seat seat_;
   std::unique_ptr<client::Session> session_;
   std::uint64_t look_at_ns_ = 0;  // time of the next look for an agent
   std::vector<std::unique_ptr<client::Session>> successors_;
   std::uint64_t look_for_successor_ns_ = 0;
   bool unable_ = false;
-  std::unique_ptr<Recovering> recovering_;
   LibraryFiles files_;
 };
 

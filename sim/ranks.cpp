@@ -225,7 +225,7 @@ void Cluster::turn(Rank& rank, client::Reason why_direct) {
 }
 
 void Cluster::close(Rank& rank) {
-  if (scenario_.conduct.joins_late) meet(rank);
+  if (client::may_join_late(scenario_.settings)) meet(rank);
   if (!rank.handle || rank.gone) return;
   note(rank, "closes: rank");
   const Status status = rank.file != nullptr ? rank.file->close() : Status();
@@ -271,6 +271,8 @@ void Cluster::meet(Rank& rank) {
 }
 
 void Cluster::release() {
+  if (!assemblies_.empty()) assemblies_.back()->wake();
+  if (!stagings_.empty()) stagings_.back()->assembly.wake();
   const auto elsewhere = [](const Rank& one) { return !one.gone && !one.over && !one.at_barrier; };
   if (std::ranges::any_of(ranks_, elsewhere)) return;
   failed_ |= !scenario_.conduct.heedless &&

@@ -31,37 +31,6 @@ client::PieceSource source_of(Reader::Reading& reading) {
 
 }  // namespace
 
-// Each node's first rank registers the file at open, the others at their first read. After a late meeting,
-// only first ranks at file servers register it at open.
-std::unique_ptr<client::File> Cluster::join_readers(Rank& rank) {
-  if (agreements_.size() == rank.opened) agreements_.push_back(agree());
-  const Agreement opening = agreements_[rank.opened++];
-  client::OpenRequest request;
-  request.path = path_;
-  request.group = opening.group;
-  request.members = scenario_.ranks_per_node;
-  request.settings = scenario_.settings;
-  request.settings.strategy = Strategy::automatic;
-  request.settings.durability = Durability::server;
-  request.writable = false;
-  request.through = true;
-  const bool first = rank.number % scenario_.ranks_per_node == 0;
-  bool registers = first;
-  if (opening.routed) {
-    request.routing = transport::routing_of(scenario_.reads.plan, opening.addresses, rank.node);
-    request.routing.key.fill(static_cast<std::byte>(opening.group));
-    const auto lanes = std::span(request.routing.hops).first(request.routing.lanes);
-    const auto serves = [](const transport::Hop& hop) { return hop.next.port == 0; };
-    if (scenario_.reads.meets_late) registers = first && std::ranges::any_of(lanes, serves);
-  }
-  request.late = !registers;
-  std::unique_ptr<client::File> file;
-  if (opening.routed) file = client::open(std::move(request), *rank.process);
-  const bool ready = file != nullptr && (file->registered() || !registers);
-  if (!all_of(rank, readers_[opening.group], ready)) file = nullptr;
-  return file;
-}
-
 // The handle that reads through the agents; nullptr: it is not open.
 client::File* Cluster::reader_of(const Rank& rank) const {
   return scenario_.reads.until_written ? rank.file.get() : rank.reader.file.get();
@@ -76,6 +45,7 @@ void Cluster::plan_read_faults() {
     planned_.push_back(timeline_.after(fault.at_ns, [this, fault] { befall(fault); }));
 }
 
+// The file counts as not written, so that ranks read through the agents what others write.
 void Cluster::open_reader(Rank& rank) {
   note(rank, "opens for reading: rank");
   plan_read_faults();
@@ -84,8 +54,12 @@ void Cluster::open_reader(Rank& rank) {
   if (handle) rank.reader.handle = *handle;
   rank.reader.refreshed = true;
   rank.reader.blind = rank.process->agent_has_gone();
-  rank.reader.file = join_readers(rank);
-  rank.reader.through = rank.reader.file != nullptr;
+  client::Wishes wishes = wishes_of(rank, scenario_.reads.plan, millrace::Stage::pieces);
+  wishes.leads = rank.number % scenario_.ranks_per_node == 0;
+  client::Plan plan = agree(rank, client::plan_read, std::move(wishes));
+  rank.reader.through = plan.through != client::Through::none;
+  rank.reader.untried = std::move(plan.untried);
+  rank.reader.file = std::move(plan.file);
   if (rank.reader.through) return;
   rank.reader.blind = rank.process->agent_has_gone();
   rank.reader.file = client::open_guest(path_, *rank.process);
@@ -107,6 +81,8 @@ void Cluster::read_through(Rank& rank, const Step& step) {
     rank.reader.fresh = oracle_.moment();
     rank.reader.ordered = met_;
   }
+  if (const auto untried = std::exchange(rank.reader.untried, nullptr))
+    rank.reader.through = client::try_meeting(*rank.place, *untried);
   const Status flushed = by->flush(hull);
   if (!flushed.ok() && !rank.gone && !rank.handle)
     problem(who(rank) + " cannot read, though nobody writes: " + flushed.describe());

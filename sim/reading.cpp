@@ -357,11 +357,7 @@ Scenario make_reading(std::uint64_t seed) {
   const bool keeps = scenario.programs.front().back().kind == Kind::close;
   for (std::uint64_t i = dice.one_in(2) ? 0 : dice.between(1, 2); i > 0; --i)
     scenario.reads.faults.push_back(make_read_fault(dice, scenario, keeps || dice.one_in(2)));
-  if (scenario.reads.until_written) {
-    scenario.reads.plan = scenario.plan;
-    scenario.conduct.joins_late =
-        scenario.settings.strategy == Strategy::automatic && !keeps_ledger(scenario.settings);
-  }
+  if (scenario.reads.until_written) scenario.reads.plan = scenario.plan;
   scenario.reads.meets_late = !scenario.reads.until_written &&
                               scenario.reads.plan.topology == Topology::direct &&
                               Dice(seed ^ 0x1A7E).one_in(2);

@@ -112,7 +112,7 @@ void Cluster::begin_again(const Opening& opening) {
   for (Rank& rank : ranks_) {
     rank.program = &scenario_.programs[rank.number];
     rank.step = 0;
-    rank.opened = agreements_.size();
+    rank.opened = assemblies_.size();
     rank.at_barrier = rank.over = rank.gone = rank.closed = false;
     rank.error = {};
   }

@@ -254,9 +254,6 @@ Scenario make_scenario(std::uint64_t seed) {
   set_sweep(scenario);
   add_latecomer(scenario);
   add_merge(scenario);
-  scenario.conduct.joins_late = scenario.nodes > 1 && !scenario.conduct.apart && !scenario.stands_in &&
-                                scenario.settings.strategy == Strategy::automatic &&
-                                !keeps_ledger(scenario.settings);
   if (Dice(seed ^ 0x1DD7).one_in(12)) scenario.agents.write_within_ns = 60 * minute;
   return scenario;
 }
@@ -334,7 +331,6 @@ std::string Scenario::describe() const {
                      std::to_string(plan.lanes) + " lanes, file of " + std::to_string(file_bytes) + " bytes" +
                      (stands_in ? " of the first node" : "");
   if (conduct.apart) text += "\n  nodes do not work together";
-  if (conduct.joins_late) text += "\n  ranks register the file late";
   if (conduct.second_handles) text += "\n  ranks read by a second handle";
   for (std::size_t rank = 0; rank < conduct.unable.size(); ++rank) {
     if (conduct.unable[rank]) text += "\n  rank " + std::to_string(rank) + " can start no agent";

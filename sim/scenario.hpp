@@ -137,7 +137,6 @@ struct Conduct {
   bool apart = false;                     // the nodes do not work together
   bool second_handles = false;            // ranks read by another handle, which they opened before any wrote
   bool heedless = false;                  // programs go on after an error, as many do
-  bool joins_late = false;  // only each node's first rank registers the file that is written at its open
 };
 
 // The reads through the agents.

@@ -11,16 +11,6 @@
 
 namespace millrace::sim {
 
-Settling::Settling(World world, Node& agent, bool asks, std::uint32_t node, Settings settings,
-                   std::string path)
-    : world_(world),
-      node_(node),
-      settings_(std::move(settings)),
-      path_(std::move(path)),
-      agent_(agent),
-      asks_(asks),
-      seat_(agent, world.timeline) {}
-
 // A fiber must end before its destruction.
 Settling::~Settling() {
   if (!over_) seat_.vanish();
@@ -42,20 +32,6 @@ void Settling::kill_recovery() {
 Result<client::OtherAgents::List> Settling::other_agents() {
   if (!asks_ || !agent_.alive() || seat_.gone()) return client::OtherAgents::List();
   return client::OtherAgents::List{std::make_shared<Outlived>(agent_, seat_, settings_.timeout_ms)};
-}
-
-Result<std::size_t> Settling::read_start(const Fd& journal, std::span<std::byte> into) {
-  return seat_.gone() ? 0 : sim::read_start(world_.disk, journal, into);
-}
-
-Result<FileIdentity> Settling::identify(const std::string& path) { return sim::identify(world_.disk, path); }
-
-bool Settling::recover(const std::string& directory, const std::string& path) {
-  if (seat_.gone()) return true;
-  recovering_ =
-      std::make_unique<Recovering>(world_, node_, directory, path, [this] { seat_.rouse_after(0); });
-  while (!recovering_->over() && !seat_.gone()) seat_.sleep();
-  return !std::exchange(recovering_, nullptr)->killed();
 }
 
 }  // namespace millrace::sim

@@ -3,11 +3,11 @@
 #include "staging.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
-#include "client/file/file.hpp"
+#include "client/open/node_copy.hpp"
 #include "cluster.hpp"
 #include "oracle.hpp"
 
@@ -66,27 +66,20 @@ Result<std::size_t> VirtualSource::read(std::uint64_t offset, std::span<std::byt
 
 // --- The ranks ---
 
-// Follows front/mpiio/chain; the ranks meet in place of its collective calls. A rank reads the file itself
-// unless every node has a copy, so a failure here is no error of a rank.
+// A rank reads the file itself unless every node has a copy, so a failure here is no error of a rank.
 void Cluster::stage(Rank& rank) {
+  constexpr std::uint64_t groups = std::uint64_t{1} << 32;  // beyond the other groups
   note(rank, "stages: rank");
   Staging& staging = current_staging();
-  Staging::Copy& copy = staging.copies[rank.node];
-  const bool leads = rank.number % scenario_.ranks_per_node == 0;
-  bool agreed = all_of(rank, staging.prepared, !leads || prepare(rank, staging));
-  if (agreed) {
-    const Fd file = client::open_copy(copy.path);
-    const Held held(*rank.process, file);
-    const auto chain = leads ? join(rank, staging) : nullptr;
-    agreed = all_of(rank, staging.joined, file.valid() && (!leads || chain->registered()));
-    if (leads) client::remove_copy(copy.path);
-    agreed = agreed && pass(rank, staging, chain.get());
-    if (leads) check_patience(rank, chain->close());
-    if (agreed) read_copy(rank, staging, held);
-  }
+  VirtualTeam team(staging.assembly, rank.process->seat());
+  rank.place->begin_copy(staging, folder_.path());
+  const client::StagePlan plan{"a staged file", {}, groups + openings_, 0, 0};
+  const std::optional<client::StagedCopy> copy = client::stage_whole(team, *rank.place, plan);
+  const auto held = rank.place->end_copy();
+  if (copy) read_copy(rank, staging, *held);
   if (rank.gone) return;
   const bool has_memory = scenario_.settings.sort_buffer_bytes >= sure_bytes;
-  if (!agreed && scenario_.benign() && !staging.original.harmed() && has_memory)
+  if (!copy && scenario_.benign() && !staging.original.harmed() && has_memory)
     problem(who(rank) + " has no copy of a file though nothing failed");
   think(rank);
 }
@@ -94,59 +87,10 @@ void Cluster::stage(Rank& rank) {
 // The first rank that arrives creates the Staging.
 Staging& Cluster::current_staging() {
   if (stagings_.empty() || stagings_.back()->opening != openings_) {
-    stagings_.push_back(std::make_unique<Staging>(*scenario_.stage, openings_, scenario_.nodes, world()));
+    stagings_.push_back(
+        std::make_unique<Staging>(*scenario_.stage, openings_, scenario_.nodes, world(), seats(true)));
   }
   return *stagings_.back();
-}
-
-// Stands for an MPI_Allreduce: true if all ranks say yes. A rank that has died says nothing.
-bool Cluster::all_of(Rank& rank, std::uint32_t& yes, bool mine) {
-  if (rank.gone) return false;
-  yes += mine ? 1 : 0;
-  meet(rank);
-  return !rank.gone && yes == ranks_.size();
-}
-
-bool Cluster::prepare(Rank& rank, Staging& staging) {
-  if (rank.number == 0) staging.stamp = staging.original.stamp();
-  Staging::Copy& copy = staging.copies[rank.node];
-  const Result<std::uint16_t> port = rank.process->session().meet();
-  if (!port) return false;
-  copy.agent = io::VirtualNet::address_of(rank.node, *port);
-  copy.path = folder_.path() + "/copy-" + std::to_string(openings_) + "-" + std::to_string(rank.node);
-  if (!client::create_copy(copy.path).ok()) return false;
-  copy.file = client::open_copy(copy.path);
-  return copy.file.valid();
-}
-
-std::unique_ptr<client::File> Cluster::join(Rank& rank, const Staging& staging) {
-  constexpr std::uint64_t groups = std::uint64_t{1} << 32;  // numbers that agree() never uses
-  std::vector<client::AgentAddress> agents;
-  agents.reserve(staging.copies.size());
-  for (const Staging::Copy& copy : staging.copies) agents.push_back(copy.agent);
-  client::OpenRequest request;
-  request.path = staging.copies[rank.node].path;
-  request.group = groups + openings_;
-  request.settings = client::stage_settings();
-  request.routing = client::chain_of(agents, rank.node);
-  request.routing.key.fill(std::byte{7});
-  return client::open(std::move(request), *rank.process);
-}
-
-bool Cluster::pass(Rank& rank, Staging& staging, client::File* chain) {
-  Status status;
-  if (rank.number == 0) {
-    VirtualSource source(staging.original, *rank.process, timeline_);
-    status = client::send_whole(*chain, source, staging.stamp);
-    note(rank, "has sent a file: rank code", static_cast<std::uint64_t>(status.code()));
-    check_patience(rank, status);
-    if (status.ok() && !rank.gone && staging.original.stamp() != staging.stamp)
-      problem(who(rank) + " sent a file that had changed by then");
-  }
-  const bool sent = all_of(rank, staging.sent, status.ok());
-  const Fd& copy = staging.copies[rank.node].file;
-  const bool whole = sent && disk_.contents(copy).size() == staging.stamp.size;
-  return all_of(rank, staging.whole, whole);
 }
 
 // Reads the copy, as the program would from now on.

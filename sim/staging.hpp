@@ -4,16 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/fd.hpp"
-#include "client/open/route.hpp"
 #include "client/open/stage.hpp"
 #include "node.hpp"
 #include "rank_process.hpp"
 #include "stage.hpp"
+#include "virtual_team.hpp"
 
 namespace millrace::sim {
 
@@ -76,24 +78,24 @@ class VirtualSource final : public client::Source {
   io::Timeline& timeline_;
 };
 
-// The staging of one file: the data that the ranks exchange about it.
+// The staging of one file.
 struct Staging {
   struct Copy {
-    std::string path;
-    Fd file;  // the file of `path`, even after it has lost its name
-    client::AgentAddress agent;
+    Fd file;            // the copy, even after it has lost its name
     bool lost = false;  // the ranks that would have removed the copy's name died
   };
 
-  Staging(const Stage& stage, std::uint32_t opening_, std::uint32_t nodes, const World& world)
-      : opening(opening_), original(stage, opening_, world), copies(nodes) {}
+  Staging(const Stage& stage, std::uint32_t opening_, std::uint32_t nodes, const World& world,
+          std::vector<Seat*> seats)
+      : opening(opening_),
+        original(stage, opening_, world),
+        copies(nodes),
+        assembly(std::move(seats), world.timeline) {}
 
   const std::uint32_t opening;
   Original original;
-  client::FileStamp stamp;   // of the original, before the first byte is sent
   std::vector<Copy> copies;  // by node
-  // The number of ranks that have said yes.
-  std::uint32_t prepared = 0, joined = 0, sent = 0, whole = 0;
+  Assembly assembly;         // of all ranks
 };
 
 }  // namespace millrace::sim

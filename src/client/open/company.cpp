@@ -13,9 +13,6 @@
 #include "base/checksum.hpp"
 #include "base/fd.hpp"
 #include "client/file/mounts.hpp"
-#include "client/file/storage_host.hpp"
-#include "client/open/meeting.hpp"
-#include "client/open/own_process.hpp"
 
 namespace millrace::client {
 namespace {
@@ -53,14 +50,12 @@ std::uint64_t node_number() {
   return checksum(text, size);
 }
 
-Peer describe_self(const TargetFile& target, const Settings& settings, bool alone, bool meets) {
-  static const std::uint64_t node = node_number();
-  static const std::uint64_t host = own_host_number();
+Peer describe_self(const TargetFile& target, const Settings& settings, bool alone, bool meets, Place& place) {
   const std::uint64_t own_system = target.inode() != 0 ? own_system_of(target) : 0;
-  Peer self{node, target.inode(), own_system, last_probe(), alone ? 1u : 0u, host, {}};
-  if (joins_nodes(settings)) self.agent = met();
+  Peer self{place.node(), target.inode(), own_system, place.probed(), alone ? 1u : 0u, place.host(), {}};
+  if (joins_nodes(settings)) self.agent = place.met();
   if (!meets || self.agent.port != 0) return self;
-  if (const Result<AgentAddress> agent = meet()) self.agent = *agent;
+  if (const Result<AgentAddress> agent = place.meet()) self.agent = *agent;
   return self;
 }
 

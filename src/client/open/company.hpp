@@ -9,6 +9,7 @@
 
 #include "base/settings.hpp"
 #include "client/file/target_file.hpp"
+#include "client/open/place.hpp"
 #include "client/open/route.hpp"
 #include "client/open/team.hpp"
 
@@ -32,7 +33,8 @@ struct Peer {
 
 // This rank's message. It has the agent's address if an earlier file has asked for it. `alone` is the value
 // of Peer::alone. With `meets`, the rank starts its agent, if there is none.
-Peer describe_self(const TargetFile& target, const Settings& settings, bool alone, bool meets);
+Peer describe_self(const TargetFile& target, const Settings& settings, bool alone, bool meets,
+                   Place& place = own_place());
 
 // A node of the open, as all ranks know it.
 struct Node {

@@ -2,27 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/open/meeting.hpp"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <atomic>
 #include <span>
 #include <vector>
 
 #include "base/checksum.hpp"
-#include "client/file/stripe.hpp"
-#include "client/open/own_process.hpp"
-#include "client/open/reach.hpp"
 #include "client/start/log.hpp"
 
 namespace millrace::client {
 namespace {
-
-// TCP sends a lost handshake again after a second.
-constexpr std::uint64_t reach_bound_ms = 2500;
-
-// The checksum of the last route that was probed. Its lowest bit says whether the agents reach each other.
-std::atomic<std::uint64_t> last_probed{0};
 
 // A number for the agents and the way between them. Its lowest bit is set.
 std::uint64_t number_of(const std::vector<AgentAddress>& agents, const RoutePlan& plan) {
@@ -64,10 +53,10 @@ bool unmet(const Company& company) {
 }
 
 // The first rank of each node starts the node's agent if there is none. All ranks get all addresses.
-bool meet_agents(Team& team, const Node& own, Company& company) {
+bool meet_agents(Team& team, Place& place, const Node& own, Company& company) {
   AgentAddress agent = own.agent;
   if (static_cast<int>(own.first) == team.rank()) {
-    if (const Result<AgentAddress> met = meet()) agent = *met;
+    if (const Result<AgentAddress> met = place.meet()) agent = *met;
   }
   std::vector<AgentAddress> all;
   if (!gather(team, agent, all)) return false;
@@ -79,22 +68,19 @@ bool meet_agents(Team& team, const Node& own, Company& company) {
 
 }  // namespace
 
-std::uint64_t last_probe() { return last_probed.load(); }
-
-Decision decide(const TargetFile& target, const Settings& settings, std::uint64_t storage_host) {
+Decision decide(Place& place, const Settings& settings, const Sight& sight) {
   Decision decision{};
   decision.settings = settings.file;
   decision.topology = settings.topology;
   decision.file_servers = settings.file_servers.value_or(0);
-  decision.storage_host = storage_host;
+  decision.storage_host = sight.storage_host;
+  decision.file_stripe_bytes = sight.stripe_bytes;
   if (!joins_nodes(settings)) return decision;
-  const auto size = static_cast<ssize_t>(decision.key.size());
-  decision.wanted = ::getrandom(decision.key.data(), decision.key.size(), 0) == size ? 1 : 0;
-  if (storage_host == 0) decision.file_stripe_bytes = stripe_of(target);
+  decision.wanted = place.draw(decision.key) ? 1 : 0;
   return decision;
 }
 
-Apart plan_meeting(Team& team, Company& company, const Decision& decision, bool may_be_late,
+Apart plan_meeting(Team& team, Place& place, Company& company, const Decision& decision, bool may_be_late,
                    Meeting& meeting) {
   if (decision.wanted == 0) return Apart::by_setting;
   if (company.heard.one_file == 0) return Apart::other_file;
@@ -107,10 +93,10 @@ Apart plan_meeting(Team& team, Company& company, const Decision& decision, bool 
   const RoutePlan plan =
       at_storage ? plan_route_to(static_cast<std::uint32_t>(holder - company.nodes.begin()), wishes, count)
                  : plan_route(wishes, count, decision.file_stripe_bytes);
-  const std::size_t own = company.index_of(node_number());
+  const std::size_t own = company.index_of(place.node());
   meeting.late = may_be_late && at_storage && knows_called(agents_of(company), plan);
   if (!meeting.late && unmet(company)) {
-    if (!meet_agents(team, company.nodes[own], company)) return Apart::unreachable;
+    if (!meet_agents(team, place, company.nodes[own], company)) return Apart::unreachable;
     if (unmet(company)) return Apart::no_address;
   }
   if (company.heard.alone != 0) return Apart::alone;
@@ -128,20 +114,19 @@ Apart plan_meeting(Team& team, Company& company, const Decision& decision, bool 
   if (probed == (meeting.route ^ 1u)) return Apart::unreachable;
   if (meeting.late) return Apart::no;
   meeting.known = probed == meeting.route;
-  meeting.reaches =
-      meeting.known || !meeting.first_of_node || can_reach(next_agents(routing), reach_bound_ms);
+  meeting.reaches = meeting.known || !meeting.first_of_node || place.reaches(next_agents(routing));
   return Apart::no;
 }
 
-bool try_meeting(const Meeting& meeting) {
-  if (last_probed.load() == meeting.route) return true;
-  const bool reaches = can_reach(next_agents(meeting.routing), reach_bound_ms);
-  remember_meeting(meeting, reaches);
+bool try_meeting(Place& place, const Meeting& meeting) {
+  if (place.probed() == meeting.route) return true;
+  const bool reaches = place.reaches(next_agents(meeting.routing));
+  remember_meeting(place, meeting, reaches);
   return reaches;
 }
 
-void remember_meeting(const Meeting& meeting, bool all_reach) {
-  last_probed.store(all_reach ? meeting.route : meeting.route ^ 1u);
+void remember_meeting(Place& place, const Meeting& meeting, bool all_reach) {
+  place.set_probed(all_reach ? meeting.route : meeting.route ^ 1u);
 }
 
 Reason why(Apart apart) {

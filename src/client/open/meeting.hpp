@@ -28,16 +28,13 @@ struct Decision {
   Topology topology;
   std::uint32_t file_servers;       // 0: auto
   std::uint64_t file_stripe_bytes;  // the file system's own stripe size; 0: none
-  std::uint64_t storage_host;       // host_number() of the only machine with the file's bytes; 0: not known
+  std::uint64_t storage_host;       // as in Sight
   Through through;                  // of a file that may be written
   KnownCosts costs;
 };
 
-// The checksum of the last route that was probed. Its lowest bit says whether the agents reach each other.
-std::uint64_t last_probe();
-
-// Rank 0 calls this. `storage_host` is the value of Decision::storage_host. The decision has no costs.
-Decision decide(const TargetFile& target, const Settings& settings, std::uint64_t storage_host);
+// Rank 0 calls this. The decision has no costs.
+Decision decide(Place& place, const Settings& settings, const Sight& sight);
 
 // The agreement between the ranks of a file that several nodes have open.
 struct Meeting {
@@ -71,12 +68,12 @@ enum class Apart {
 // decision.storage_host is one of the nodes, its agent is the file server. If the agents that others call are
 // then known, the meeting of a file that is only read (`may_be_late`) is late: no agent starts, and no rank
 // tries to reach another node.
-Apart plan_meeting(Team& team, Company& company, const Decision& decision, bool may_be_late,
+Apart plan_meeting(Team& team, Place& place, Company& company, const Decision& decision, bool may_be_late,
                    Meeting& meeting);
 // Remembers whether the agents of this route reach each other, for the next file.
-void remember_meeting(const Meeting& meeting, bool all_reach);
+void remember_meeting(Place& place, const Meeting& meeting, bool all_reach);
 // After a late meeting: whether this node's agent can reach its next agents. Remembers the answer.
-bool try_meeting(const Meeting& meeting);
+bool try_meeting(Place& place, const Meeting& meeting);
 
 // The reason for reports.
 Reason why(Apart apart);

@@ -54,6 +54,7 @@ class VirtualNet {
   // The Net of a node. It is valid as long as the network exists.
   Net& of(std::uint32_t node);
   static Address address_of(std::uint32_t node, std::uint16_t port);
+  static std::uint32_t node_of(const Address& address) { return address.ip[14] << 8 | address.ip[15]; }
   // Sets a function that is called when one of the node's descriptors may have become ready.
   void on_change(std::uint32_t node, std::function<void()> wake);
 
@@ -80,6 +81,7 @@ class VirtualNet {
   // heal().
   void cut(std::uint32_t a, std::uint32_t b);
   void heal(std::uint32_t a, std::uint32_t b);
+  bool is_cut(std::uint32_t a, std::uint32_t b) const;
   // Delays all segments from and to the node.
   void delay(std::uint32_t node, std::uint64_t more_ns);
   // Changes a bit in the next segment that arrives at the node.
@@ -123,7 +125,6 @@ class VirtualNet {
     return endpoints_[static_cast<std::size_t>(descriptor - first_descriptor)];
   }
 
-  bool is_cut(std::uint32_t a, std::uint32_t b) const;
   void changed(std::uint32_t node, int descriptor);
   void call(const Shared& connection);
   void push(const Shared& connection, int side);

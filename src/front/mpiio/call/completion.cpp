@@ -8,14 +8,14 @@ namespace millrace::front {
 namespace {
 
 // The pointer itself holds the number of bytes, so nothing is allocated or freed.
-int query(void* state, MPI_Status* status) {
+int tell_bytes(void* state, MPI_Status* status) {
   set_status(status, static_cast<MPI_Count>(reinterpret_cast<std::intptr_t>(state)));
   status->MPI_SOURCE = MPI_UNDEFINED;
   status->MPI_TAG = MPI_UNDEFINED;
   return MPI_SUCCESS;
 }
-int release(void*) { return MPI_SUCCESS; }
-int cancel(void*, int) { return MPI_SUCCESS; }  // too late: the transfer is complete
+int release_nothing(void*) { return MPI_SUCCESS; }
+int cancel_nothing(void*, int) { return MPI_SUCCESS; }  // too late: the transfer is complete
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void set_status(MPI_Status* status, MPI_Count bytes) {
 
 int completed_request(MPI_Count bytes, MPI_Request* request) {
   void* const state = reinterpret_cast<void*>(static_cast<std::intptr_t>(bytes));
-  const int error = PMPI_Grequest_start(query, release, cancel, state, request);
+  const int error = PMPI_Grequest_start(tell_bytes, release_nothing, cancel_nothing, state, request);
   return error != MPI_SUCCESS ? error : PMPI_Grequest_complete(*request);
 }
 

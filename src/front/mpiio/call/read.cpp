@@ -12,7 +12,7 @@
 #include "front/mpiio/call/pending.hpp"
 #include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/open/open_first.hpp"
-#include "front/mpiio/open/through.hpp"
+#include "front/mpiio/open/open_read.hpp"
 
 namespace millrace::front {
 namespace {

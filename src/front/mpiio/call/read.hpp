@@ -8,7 +8,7 @@
 // - The ranks of a local file are all on one node, and share the kernel's page cache. So a collective read
 //   needs no other rank's memory. A rank itself reads pieces with holes between them. For one piece, it calls
 //   the library's independent function.
-// - The agents of several nodes bring the bytes (open/through.hpp).
+// - The agents of several nodes bring the bytes (open/open_read.hpp).
 // - The file is on the first rank's node only (open/open_first.hpp). On that node, the library reads after a
 //   flush, with its independent functions: in a collective function, a rank would read for ranks of other
 //   nodes. On other nodes, the bytes come from that node's agent.

@@ -2,53 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
 #include <optional>
-#include <string>
 
-#include "base/fd.hpp"
-#include "base/settings.hpp"
-#include "client/open/route.hpp"
-#include "client/open/stage.hpp"
-#include "front/mpiio/mpi.hpp"
+#include "client/open/node_copy.hpp"
+#include "front/mpiio/ranks/exchange.hpp"
 
+// client/open/node_copy.hpp for the ranks of a communicator, on this system. Collective.
 namespace millrace::front {
 
-struct StagePlan {
-  std::string path;
-  Settings settings;
-  std::uint64_t group;  // of the open
-  // Every node must have read this share of the series' last file; 0: no condition.
-  std::uint32_t least_share;
-  std::uint32_t share;     // the share that this rank has read
-  bool first = false;      // only rank 0's node sees the file
-  std::uint64_t size = 0;  // of the file, if `first` is set
-};
+using client::StagedCopy;
+using client::StagePlan;
+using client::StandIn;
 
-struct StagedCopy {
-  Fd fd;  // this node's copy, which has no name any more
-  client::FileStamp original;
-  // The source from which rank 0 read. It stays open until MPI_File_close, because closing it would drop the
-  // process's fcntl locks on the file.
-  std::unique_ptr<client::Source> source;
-};
+inline std::optional<StagedCopy> stage_whole(MPI_Comm comm, const StagePlan& plan) {
+  MpiTeam team(comm);
+  return client::stage_whole(team, client::own_place(), plan);
+}
 
-// Copies a file to all nodes. Rank 0 reads it, and the agents pass it on from one node to the next; each node
-// keeps a copy. If that is not possible, the result is empty on all ranks alike, and rank 0 logs the reason.
-// Collective. The file must be open on all ranks, and the same on all nodes.
-std::optional<StagedCopy> stage_whole(MPI_Comm comm, const StagePlan& plan);
-
-// The stand-in for a file that only rank 0's node sees.
-struct StandIn {
-  Fd fd;                    // an empty file without a name on this node; the MPI library opens it
-  bool here;                // true on rank 0's node, which has the file itself
-  std::uint32_t members;    // ranks on this node
-  client::Routing routing;  // from this node to rank 0's node
-  FileSettings settings;    // of rank 0
-};
-
-// Makes the stand-in of this rank's node. If the nodes' agents cannot work together, the result is empty on
-// all ranks, and rank 0 logs the reason. Collective.
-std::optional<StandIn> stand_in(MPI_Comm comm, const StagePlan& plan);
+inline std::optional<StandIn> stand_in(MPI_Comm comm, const StagePlan& plan) {
+  MpiTeam team(comm);
+  return client::stand_in(team, client::own_place(), plan);
+}
 
 }  // namespace millrace::front

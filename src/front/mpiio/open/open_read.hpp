@@ -21,6 +21,10 @@ bool open_for_this_rank(StagedCopy& copy, Reader& reader);
 
 void close_copy(Reader& reader);
 
+// True if the agents carry reads of this file (ADR 24). After a late meeting, the first call tries whether
+// this node's agent can reach the file servers, which takes a bounded time.
+bool agents_carry(Open& open);
+
 // Called at MPI_File_sync. If the file has changed since it was staged, later reads go to the file itself.
 // Collective over the file.
 void look_again(Open& open);

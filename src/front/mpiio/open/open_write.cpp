@@ -4,21 +4,21 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
-#include "client/file/storage_host.hpp"
+#include "base/file_system.hpp"
 #include "client/open/attendance.hpp"
 #include "client/open/own_process.hpp"
+#include "client/open/plan.hpp"
 #include "client/start/job.hpp"
 #include "front/device/door.hpp"
 #include "front/mpiio/handles/handlers.hpp"
 #include "front/mpiio/handles/table.hpp"
-#include "front/mpiio/open/introduction.hpp"
 #include "front/mpiio/open/open_first.hpp"
 #include "front/mpiio/open/open_read.hpp"
 #include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/open/posix_side.hpp"
 #include "front/mpiio/open/sieving.hpp"
-#include "front/mpiio/open/through.hpp"
 #include "front/mpiio/ranks/coherence.hpp"
 #include "front/mpiio/ranks/communicator.hpp"
 #include "front/mpiio/ranks/exchange.hpp"
@@ -40,126 +40,66 @@ bool argument_error(int error) {
          value == MPI_ERR_NOT_SAME || value == MPI_ERR_FILE;
 }
 
-// A rank may register the file of several nodes late, at its first write that takes the pipeline. Until then
-// it asks for pending bytes as a guest. A ledger knows the bytes of registered ranks only.
-bool may_join_late(const FileSettings& settings) {
-  return settings.strategy == Strategy::automatic && !keeps_ledger(settings);
-}
-
-// Whether a node's agent is ready for the file, as the node's first rank finds.
-enum Ready : int { unreachable, refused, ready };
-
-// The last step of an open: only the agents' answers are missing. Sets `apart` if some node's agent refuses
-// the file, or cannot reach another node.
-std::unique_ptr<client::File> open_everywhere(MPI_Comm comm, client::OpenRequest request,
-                                              const client::Meeting& meeting, Apart& apart) {
-  const bool across = request.routing.lanes > 0;
-  request.left = client::why(meeting.reaches ? apart : Apart::unreachable);
-  request.late = across && !meeting.first_of_node && may_join_late(request.settings);
-  client::OpenRequest again{.path = request.path,
-                            .group = request.group,
-                            .members = request.members,
-                            .settings = request.settings,
-                            .costs = request.costs,
-                            .file_system = request.file_system};
-  const bool late = request.late;
-  std::unique_ptr<client::File> file = client::open(std::move(request));
-  if (!across) return file;
-  const Ready own = !meeting.reaches ? unreachable : late || file->registered() ? ready : refused;
-  const int all = least_of(comm, own);
-  if (!meeting.known) client::remember_meeting(meeting, all != unreachable);
-  // Now each agent knows the file, so the agents may call each other.
-  if (all == ready) return file;
-  file->withdraw();  // an agent of another node lacks the file; no rank has written yet
-  apart = all == refused ? Apart::refused : Apart::unreachable;
-  again.left = client::why(apart);
-  return client::open(std::move(again));
+// The wishes of this rank. Ranks of several nodes never read alone, so none of them asks the file system for
+// its type. One rank of each node starts the agent. That is not rank 0, which has more to do.
+client::Wishes wishes_to_write(int rank, int size, const char* filename, int amode, MPI_Info info,
+                               bool opened, const Admission& admission) {
+  client::Wishes wishes = wishes_of(filename, info, opened, admission);
+  client::Words& words = wishes.words;
+  if (words.refused == 0 && !reaches_agent(wishes.path)) words.refused = 1;
+  if (words.refused != 0) return wishes;
+  words.library_reads =
+      client::spans_nodes(size) || !is_local_type(type_of_file_system(wishes.path.c_str())) ? 1 : 0;
+  words.incoherent = may_be_incoherent(wishes.found) ? 1 : 0;
+  wishes.reads = (amode & MPI_MODE_WRONLY) == 0;
+  wishes.starts = client::is_last_of_node(size);
+  wishes.world = ranks_of_world();
+  wishes.observed = client::observed_files();
+  // The other ranks wait for rank 0 at the agreement.
+  if (rank == 0) wishes.named = client::secure_name(wishes.path, wishes.settings.file);
+  return wishes;
 }
 
 // Completes a file that several nodes have open.
-void set_routed(Open& open, MPI_Comm comm, bool first_of_node, Through carried) {
+void set_routed(Open& open, MPI_Comm comm, const client::Plan& plan) {
   open.nodes.routed = true;
   open.nodes.ranks = ranks_of(comm);
-  open.nodes.looks_again = first_of_node;
-  open.nodes.meets_at_close = may_join_late(open.file->settings());
-  open.reads.until_written = carried != Through::none;
-  open.reads.through = carried;
+  open.nodes.looks_again = plan.first_of_node;
+  open.nodes.meets_at_close = client::may_join_late(open.file->settings());
+  open.reads.until_written = plan.through != Through::none;
+  open.reads.through = plan.through;
   open.reads.alone = open.reads.until_written;
-}
-
-std::unique_ptr<Open> new_open(MPI_File handle, const std::string& path, const Agreement& all) {
-  auto open = std::make_unique<Open>();
-  open->handle = handle;
-  open->path = path;
-  open->nodes.group = all.participants.group;
-  open->view.map = client::FileView(0, 1, share_map(MPI_BYTE));
-  return open;
 }
 
 // False: the handle is left to the MPI library.
 bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File handle, bool opened,
                 Admission& admission) {
   ask_for_threads();
-  const Settings settings = settings_of(info, filename);
-  const std::string path = kernel_path(filename).value_or("");
-  const bool wanted = admission.here && opened && !path.empty() && settings.enabled &&
-                      path_selected(settings, path) && reaches_agent(path);
-  const Handles others = wanted ? handles_of(path) : Handles{};
-  int rank = 0;
-  if (PMPI_Comm_rank(comm, &rank) != MPI_SUCCESS) return false;
-  client::TargetFile found;
-  if (wanted) (void)found.remember(path);
-  Status named;
-  Introductions heard;
-  if (wanted && rank == 0) {
-    named = client::secure_name(path, settings.file);  // the other ranks wait for rank 0 at the agreement
-    heard.word = client::decide(found, settings, client::storage_host(found));
-    heard.word.costs = client::costs_of(found);
-    if ((amode & MPI_MODE_RDWR) != 0) heard.word.through = through_until_written(found, settings);
-  }
-  const Introduction mine = introduction_of(comm, rank, path, settings, wanted, found, others, admission);
   MpiTeam team(comm);
-  const bool all_want = introduce(team, mine, heard);
-  admission.hear(heard.words.participants);
-  if (!all_want || !opened) return false;
-  if (rank == 0) client::learn_costs(heard.remarks);
-  const Agreement& all = heard.words;
-  const client::Decision& decision = heard.word;
-  const auto members = static_cast<std::uint32_t>(heard.company.on_one_node() ? team.size() : 0);
-  client::Meeting meeting{{}, members, settings.file, false};
-  Apart apart = all.bypassed != 0                                  ? Apart::left_before
-                : all.incoherent != 0 && others_may_write(members) ? Apart::incoherent
-                                                                   : Apart::no;
-  if (apart == Apart::no && members == 0)
-    apart = client::plan_meeting(team, heard.company, decision, false, meeting);
-  if (apart != Apart::no) meeting.routing = {};
-  const bool carries = members == 0 && all.written == 0;
-  const Through carried = carries ? decision.through : Through::none;
-  std::unique_ptr<Open> open = new_open(handle, path, all);
-  open->file = open_everywhere(comm,
-                               {.path = path,
-                                .group = all.participants.group,
-                                .members = meeting.members,
-                                .settings = meeting.settings,
-                                .costs = decision.costs.costs,
-                                .file_system = decision.costs.file_system,
-                                .routing = meeting.routing,
-                                .through = carried != Through::none,
-                                .found = std::move(found),
-                                .named = named,
-                                .leaves_small = true},
-                               meeting, apart);
-  open->nodes.bypassed = apart != Apart::no;
-  open->nodes.one = members != 0;
-  if (members != 0 && !open->nodes.bypassed) {
-    const client::Costs& costs = decision.costs.costs;
-    open->sweep = {sieve_bytes(handle, path), costs.call_ps / costs.swept_byte_ps};
-  }
-  open->reads.alone = members != 0 && all.library_reads == 0 && (amode & MPI_MODE_WRONLY) == 0;
-  if (members == 0 && !open->nodes.bypassed) set_routed(*open, comm, meeting.first_of_node, carried);
-  if (open->nodes.bypassed) bypass_same_file(path, client::why(Apart::left_before));
-  const bool speaks = rank == 0 && (members == 0 || client::is_first_of_node());
-  if (open->nodes.bypassed && speaks) client::tell(apart, path, settings.file);
+  client::Wishes wishes = wishes_to_write(team.rank(), team.size(), filename, amode, info, opened, admission);
+  const std::string path = wishes.path;
+  const FileSettings settings = wishes.settings.file;
+  client::Plan plan = client::plan_write(team, client::own_place(), std::move(wishes));
+  admission.everywhere = !plan.blocked;
+  if (!plan.ours) return false;
+  if (team.rank() == 0) client::learn_costs(plan.observed);
+  auto open = std::make_unique<Open>();
+  open->handle = handle;
+  open->path = path;
+  open->view.map = client::FileView(0, 1, share_map(MPI_BYTE));
+  open->file = std::move(plan.file);
+  open->nodes.group = plan.group;
+  open->nodes.bypassed = plan.apart != Apart::no;
+  open->nodes.one = plan.one_node;
+  open->reads.alone = plan.reads_alone;
+  if (open->nodes.bypassed)
+    bypass_same_file(path, client::why(Apart::left_before));
+  else if (plan.one_node)
+    open->sweep = {sieve_bytes(handle, path), plan.costs.call_ps / plan.costs.swept_byte_ps};
+  else
+    set_routed(*open, comm, plan);
+  const bool speaks = team.rank() == 0 && (!plan.one_node || client::is_first_of_node());
+  if (open->nodes.bypassed && speaks) client::tell(plan.apart, path, settings);
   if ((amode & MPI_MODE_APPEND) == 0) open->pointer.start(0, true);
   add(std::move(open));
   return true;

@@ -9,6 +9,7 @@
 
 #include "client/open/own_process.hpp"
 #include "client/start/log.hpp"
+#include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/open/posix_side.hpp"
 
 namespace millrace::front {
@@ -61,6 +62,24 @@ Settings settings_of(MPI_Info info, const char* filename) {
       client::log(std::string(filename) + ": hint " + key + " is ignored: " + message);
   }
   return settings;
+}
+
+client::Wishes wishes_of(const char* filename, MPI_Info info, bool opened, const Admission& admission) {
+  client::Wishes wishes;
+  wishes.settings = settings_of(info, filename);
+  wishes.path = kernel_path(filename).value_or("");
+  const bool wanted = admission.here && opened && !wishes.path.empty() && wishes.settings.enabled &&
+                      path_selected(wishes.settings, wishes.path);
+  wishes.words.blocked = admission.here ? 0 : 1;
+  wishes.words.refused = wanted ? 0 : 1;
+  if (!wanted) return wishes;
+  const Handles others = handles_of(wishes.path);
+  wishes.words.bypassed = others.bypassed ? 1 : 0;
+  wishes.words.written = others.written ? 1 : 0;
+  wishes.words.writable = others.writable ? 1 : 0;
+  wishes.alone = others.plain && !others.routed;
+  (void)wishes.found.remember(wishes.path);
+  return wishes;
 }
 
 // Below MPI_THREAD_MULTIPLE the program ensures that MPI calls do not overlap. But any thread may call libc's

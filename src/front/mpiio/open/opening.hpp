@@ -7,7 +7,9 @@
 #include <string_view>
 
 #include "base/settings.hpp"
+#include "client/open/plan.hpp"
 #include "front/mpiio/mpi.hpp"
+#include "front/mpiio/ranks/participants.hpp"
 
 // Parts that all kinds of opens share.
 namespace millrace::front {
@@ -17,6 +19,9 @@ std::optional<std::string> kernel_path(std::string_view name);
 
 // The settings of this file. Its millrace_* hints replace settings of the process.
 Settings settings_of(MPI_Info info, const char* filename);
+
+// The wishes of this rank for a file that it has `opened`, or not.
+client::Wishes wishes_of(const char* filename, MPI_Info info, bool opened, const Admission& admission);
 
 // Tells the client how the program uses threads. Call it before the first use of the session.
 void ask_for_threads();

@@ -7,23 +7,16 @@
 #include "front/mpiio/ranks/communicator.hpp"
 
 namespace millrace::front {
-namespace {
-
-// The number of the program's ranks. 0: a program with MPI sessions has no world.
-int ranks_of_world() {
-  int size = 0;
-  return has_world() && PMPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS ? size : 0;
-}
-
-}  // namespace
-
 bool may_be_incoherent(const client::TargetFile& found) {
-  const int ranks = ranks_of_world();
-  return (ranks == 0 || client::may_span_nodes(ranks)) && client::type_of(found).coherence == Coherence::none;
+  const std::uint32_t ranks = ranks_of_world();
+  return (ranks == 0 || client::may_span_nodes(static_cast<int>(ranks))) &&
+         client::type_of(found).coherence == Coherence::none;
 }
 
-bool others_may_write(std::uint32_t members) {
-  return members == 0 || static_cast<int>(members) != ranks_of_world();
+std::uint32_t ranks_of_world() {
+  int size = 0;
+  const bool known = has_world() && PMPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS;
+  return known ? static_cast<std::uint32_t>(size) : 0;
 }
 
 }  // namespace millrace::front

@@ -13,8 +13,7 @@ namespace millrace::front {
 // of the program are on this node: then they share one cache. Asks no server.
 bool may_be_incoherent(const client::TargetFile& found);
 
-// True if ranks of other nodes may write the file, by this handle or by another one. `members`: the ranks of
-// the file, if all are on this node; else 0. The answer is the same on all of them.
-bool others_may_write(std::uint32_t members);
+// The number of the program's ranks. 0: a program with MPI sessions has no world.
+std::uint32_t ranks_of_world();
 
 }  // namespace millrace::front

@@ -55,6 +55,8 @@ bool MpiTeam::tell(std::span<std::byte> bytes) {
   return wait_asleep(started, request);
 }
 
+int MpiTeam::least(int mine) { return least_of(comm_, mine); }
+
 int least_of(MPI_Comm comm, int mine) {
   int all = 0;
   MPI_Request request;

@@ -22,8 +22,6 @@ inline constexpr std::uint64_t blocked_open = 2;
 struct Admission {
   bool here = true;
   bool everywhere = true;
-
-  void hear(const Participants& all) { everywhere = all.refused < blocked_open; }
 };
 // This rank's words.
 Participants own_participants(int rank, bool wanted, const Admission& admission = {});

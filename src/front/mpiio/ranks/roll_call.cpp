@@ -14,10 +14,10 @@
 #include "client/open/attendance.hpp"
 #include "client/open/meeting.hpp"
 #include "client/open/own_process.hpp"
+#include "client/open/plan.hpp"
 #include "client/start/log.hpp"
 #include "front/mpiio/ranks/communicator.hpp"
 #include "front/mpiio/ranks/exchange.hpp"
-#include "front/mpiio/ranks/participants.hpp"
 
 namespace millrace::front {
 namespace {
@@ -39,7 +39,7 @@ std::uint64_t build_number() {
   const std::string words = MILLRACE_VERSION + (" " + std::to_string(client::channel_version())) + " " +
                             std::to_string(sizeof(client::Peer)) + " " +
                             std::to_string(sizeof(client::Decision)) + " " +
-                            std::to_string(sizeof(Participants));
+                            std::to_string(sizeof(client::Words));
   return checksum(words.data(), words.size());
 }
 

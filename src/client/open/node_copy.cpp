@@ -1,20 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "front/mpiio/open/node_copy.hpp"
-
-#include <sys/random.h>
+#include "client/open/node_copy.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <vector>
 
-#include "client/open/open.hpp"
-#include "client/open/own_process.hpp"
+#include "client/open/company.hpp"
 #include "client/open/route.hpp"
-#include "client/start/log.hpp"
-#include "front/mpiio/ranks/exchange.hpp"
 
-namespace millrace::front {
+namespace millrace::client {
 namespace {
 
 enum class Problem : std::uint32_t { none, not_seen, no_room, no_directory, no_copy, no_agent, no_key };
@@ -43,18 +38,18 @@ const char* words_for(Problem problem) {
 struct Offer {
   Problem problem;
   Topology topology;  // rank 0's counts
-  client::FileStamp original;
+  FileStamp original;
   FileSettings settings;  // rank 0's counts
-  client::AgentAddress agent;
+  AgentAddress agent;
   std::array<std::byte, 32> key;  // rank 0's counts
   char copy[208];                 // the copy's name on this node
 };
 
 class NodeCopies {
  public:
-  NodeCopies(MPI_Comm comm, const StagePlan& plan) : comm_(comm), team_(comm), plan_(plan) {}
+  NodeCopies(Team& team, Place& place, const StagePlan& plan) : team_(team), place_(place), plan_(plan) {}
   ~NodeCopies() {
-    if (made_) client::remove_copy(offer_.copy);
+    if (made_) remove_copy(offer_.copy);
   }
   NodeCopies(const NodeCopies&) = delete;
   NodeCopies& operator=(const NodeCopies&) = delete;
@@ -74,28 +69,30 @@ class NodeCopies {
   bool first_of_node() const { return static_cast<int>(nodes_[node_].first) == team_.rank(); }
   Problem prepare();
   void unname();
-  std::vector<client::AgentAddress> agents() const;
+  std::vector<AgentAddress> agents() const;
   void tell(const std::string& why) const;
 
-  MPI_Comm comm_;
-  MpiTeam team_;
+  bool all_of(bool mine) { return team_.least(mine ? 1 : 0) == 1; }
+
+  Team& team_;
+  Place& place_;
   const StagePlan& plan_;
-  std::vector<client::Node> nodes_;
+  std::vector<Node> nodes_;
   std::size_t node_ = 0;       // index of this rank's node
   std::vector<Offer> offers_;  // of the nodes
   Offer offer_{};
   bool made_ = false;  // the copy has a name, which this rank made
-  std::unique_ptr<client::File> chain_;
-  std::unique_ptr<client::Source> source_;  // on rank 0
+  std::unique_ptr<File> chain_;
+  std::unique_ptr<Source> source_;  // on rank 0
   Fd fd_;
 };
 
 void NodeCopies::tell(const std::string& why) const {
   if (team_.rank() != 0) return;
-  client::log(plan_.path +
-              (plan_.first ? " cannot be reached from every node: "
-                           : " is read where it is, not copied to every node: ") +
-              why);
+  place_.say(plan_.path +
+             (plan_.first ? " cannot be reached from every node: "
+                          : " is read where it is, not copied to every node: ") +
+             why);
 }
 
 // Finds the nodes. True if each node has read enough of the last file.
@@ -103,19 +100,19 @@ bool NodeCopies::gather_nodes() {
   struct Share {
     std::uint64_t node, share;
   };
-  const Share own{client::node_number(), plan_.share};
+  const Share own{place_.node(), plan_.share};
   std::vector<Share> all;
   if (!client::gather(team_, own, all)) return false;
-  std::vector<client::Peer> peers(all.size());
+  std::vector<Peer> peers(all.size());
   for (std::size_t rank = 0; rank < all.size(); ++rank) peers[rank].node = all[rank].node;
-  client::Company company = client::company_of(peers);
+  Company company = company_of(peers);
   std::uint64_t enough = 1;
   if (team_.rank() == 0 && plan_.least_share != 0) {
     std::vector<std::uint64_t> read(company.nodes.size());
     for (const Share& one : all) read[company.index_of(one.node)] += one.share;
     enough = *std::ranges::min_element(read) >= plan_.least_share ? 1 : 0;
   }
-  if (!client::tell(team_, enough) || !client::tell_list(team_, company.nodes)) return false;
+  if (!client::tell(team_, enough) || !tell_list(team_, company.nodes)) return false;
   node_ = company.index_of(own.node);
   nodes_ = std::move(company.nodes);
   return enough != 0;
@@ -123,23 +120,21 @@ bool NodeCopies::gather_nodes() {
 
 // The checks and steps of a node's first rank before the copying begins.
 Problem NodeCopies::prepare() {
-  if (!plan_.first || team_.rank() == 0) offer_.original = client::stamp_of(plan_.path);
+  if (!plan_.first || team_.rank() == 0) offer_.original = place_.stamp_of(plan_.path);
   if (!plan_.first && (offer_.original.inode == 0 || offer_.original.size == 0)) return Problem::not_seen;
   const std::uint64_t size = plan_.first ? plan_.size : offer_.original.size;  // 0: of a stand-in
   offer_.settings = plan_.settings.file;
   offer_.topology = plan_.settings.topology;
-  const std::string folder = client::stage_directory();
+  const std::string folder = place_.stage_directory();
   const int length = std::snprintf(offer_.copy, sizeof offer_.copy, "%s/millrace-stage-%016llx-%zu",
                                    folder.c_str(), static_cast<unsigned long long>(plan_.group), node_);
   if (length < 0 || static_cast<std::size_t>(length) >= sizeof offer_.copy) return Problem::no_directory;
-  if (!client::has_room(folder, size, plan_.least_share != 0)) return Problem::no_room;
-  const Result<client::AgentAddress> agent = client::meet();
+  if (!place_.has_room(folder, size, plan_.least_share != 0)) return Problem::no_room;
+  const Result<AgentAddress> agent = place_.meet();
   if (!agent) return Problem::no_agent;
   offer_.agent = *agent;
-  if (team_.rank() == 0 &&
-      ::getrandom(offer_.key.data(), offer_.key.size(), 0) != static_cast<ssize_t>(offer_.key.size()))
-    return Problem::no_key;
-  made_ = client::create_copy(offer_.copy).ok();
+  if (team_.rank() == 0 && !place_.draw(offer_.key)) return Problem::no_key;
+  made_ = create_copy(offer_.copy).ok();
   return made_ ? Problem::none : Problem::no_copy;
 }
 
@@ -148,9 +143,9 @@ bool NodeCopies::gather_offers() {
   std::vector<Offer> all;
   if (!client::gather(team_, offer_, all)) return false;
   if (team_.rank() == 0) {
-    for (const client::Node& node : nodes_) offers_.push_back(all[node.first]);
+    for (const Node& node : nodes_) offers_.push_back(all[node.first]);
   }
-  if (!client::tell_list(team_, offers_)) return false;
+  if (!tell_list(team_, offers_)) return false;
   for (std::size_t node = 0; node < offers_.size(); ++node) {
     Offer& offer = offers_[node];
     if (offer.problem == Problem::none && !plan_.first && offer.original != offers_[0].original)
@@ -165,17 +160,16 @@ bool NodeCopies::gather_offers() {
 // Tells each node's agent of its copy. Then all ranks hold the copy open, and the copy loses its name. So no
 // file stays behind, whatever happens later.
 bool NodeCopies::join() {
-  fd_ = client::open_copy(offers_[node_].copy);
+  fd_ = place_.open_copy(offers_[node_].copy);
   bool ready = fd_.valid();
   if (ready && first_of_node()) {
-    client::OpenRequest request{
-        .path = offer_.copy, .group = plan_.group, .settings = client::stage_settings()};
-    request.routing = client::chain_of(agents(), static_cast<std::uint32_t>(node_));
+    OpenRequest request{.path = offer_.copy, .group = plan_.group, .settings = stage_settings()};
+    request.routing = chain_of(agents(), static_cast<std::uint32_t>(node_));
     request.routing.key = offers_[0].key;
-    chain_ = client::open(std::move(request));
+    chain_ = place_.open(std::move(request));
     ready = chain_ != nullptr && chain_->registered();
   }
-  const bool all = all_of(comm_, ready);
+  const bool all = all_of(ready);
   unname();
   if (all) return true;
   tell("a node's agent or ranks cannot open the copy there");
@@ -187,27 +181,27 @@ bool NodeCopies::join() {
 bool NodeCopies::pass() {
   Status status;
   if (team_.rank() == 0) {
-    auto source = client::open_source(plan_.path);
+    auto source = place_.open_source(plan_.path);
     status = source.status();
     if (source) {
       source_ = *std::move(source);
-      status = client::send_whole(*chain_, *source_, offers_[0].original);
+      status = send_whole(*chain_, *source_, offers_[0].original);
     }
     if (!status.ok())
       tell(status.code() == Code::corrupt ? "the file changed while it was copied" : status.describe());
   }
-  const bool sent = all_of(comm_, status.ok());
-  const bool whole = sent && client::stamp_of(fd_.get()).size == offers_[0].original.size;
-  return all_of(comm_, whole);
+  const bool sent = all_of(status.ok());
+  const bool whole = sent && place_.size_of(fd_) == offers_[0].original.size;
+  return all_of(whole);
 }
 
 void NodeCopies::unname() {
-  if (made_) client::remove_copy(offer_.copy);
+  if (made_) remove_copy(offer_.copy);
   made_ = false;
 }
 
-std::vector<client::AgentAddress> NodeCopies::agents() const {
-  std::vector<client::AgentAddress> all;
+std::vector<AgentAddress> NodeCopies::agents() const {
+  std::vector<AgentAddress> all;
   all.reserve(offers_.size());
   for (const Offer& offer : offers_) all.push_back(offer.agent);
   return all;
@@ -215,8 +209,8 @@ std::vector<client::AgentAddress> NodeCopies::agents() const {
 
 // Opens the node's file on every rank. The file has no name, so it disappears when the last rank closes it.
 bool NodeCopies::hold() {
-  fd_ = client::open_copy(offers_[node_].copy);
-  const bool all = all_of(comm_, fd_.valid());
+  fd_ = place_.open_copy(offers_[node_].copy);
+  const bool all = all_of(fd_.valid());
   unname();
   if (!all) tell("a node's ranks cannot open a file in its stage directory");
   return all;
@@ -224,9 +218,9 @@ bool NodeCopies::hold() {
 
 StandIn NodeCopies::stand() {
   const Topology asked = offers_[0].topology;
-  const client::RoutePlan plan{asked == Topology::automatic ? Topology::direct : asked, 1, 0};
+  const RoutePlan plan{asked == Topology::automatic ? Topology::direct : asked, 1, 0};
   StandIn stands{std::move(fd_), node_ == 0, nodes_[node_].ranks,
-                 client::routing_of(plan, agents(), static_cast<std::uint32_t>(node_)), offers_[0].settings};
+                 routing_of(plan, agents(), static_cast<std::uint32_t>(node_)), offers_[0].settings};
   stands.routing.key = offers_[0].key;
   stands.routing.stands_in = 1;
   return stands;
@@ -238,8 +232,8 @@ void NodeCopies::leave() {
 
 }  // namespace
 
-std::optional<StagedCopy> stage_whole(MPI_Comm comm, const StagePlan& plan) {
-  NodeCopies copies(comm, plan);
+std::optional<StagedCopy> stage_whole(Team& team, Place& place, const StagePlan& plan) {
+  NodeCopies copies(team, place, plan);
   if (!copies.gather_nodes() || !copies.gather_offers()) return std::nullopt;
   const bool staged = copies.join() && copies.pass();
   copies.leave();
@@ -247,12 +241,12 @@ std::optional<StagedCopy> stage_whole(MPI_Comm comm, const StagePlan& plan) {
   return copies.take();
 }
 
-std::optional<StandIn> stand_in(MPI_Comm comm, const StagePlan& plan) {
+std::optional<StandIn> stand_in(Team& team, Place& place, const StagePlan& plan) {
   StagePlan empty = plan;
   empty.size = 0;
-  NodeCopies copies(comm, empty);
+  NodeCopies copies(team, place, empty);
   if (!copies.gather_nodes() || !copies.gather_offers() || !copies.hold()) return std::nullopt;
   return copies.stand();
 }
 
-}  // namespace millrace::front
+}  // namespace millrace::client

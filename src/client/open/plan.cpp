@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/open/plan.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "client/open/company.hpp"
+
+namespace millrace::client {
+namespace {
+
+// For stage=auto: if some node reads only part of a file, other ways of reading are cheaper.
+constexpr std::uint32_t nearly_whole = 900;  // thousandths
+
+using Heard = Introductions<Words, ObservedFiles, Decision>;
+
+// The exchange of every open. With `starts`, this rank starts its node's agent now, so that all ranks hear
+// its address. Sets the parts of the plan that need no more than the words. The plan is not ours after an
+// error, or if some rank does not want the file accelerated.
+void introduce(Team& team, Place& place, const Wishes& wishes, bool starts, Heard& heard, Plan& plan) {
+  Introduction<Words, ObservedFiles> mine{wishes.words, {}, wishes.observed};
+  if (team.rank() == 0) {
+    std::uint64_t& group = mine.words.group;
+    if (!place.draw(std::as_writable_bytes(std::span(&group, 1)))) mine.words.refused = 1;
+    group = (group >> 1) | 1u;  // never 0, and below 2^63
+  }
+  if (wishes.words.refused == 0)
+    mine.self = describe_self(wishes.found, wishes.settings, wishes.alone, starts, place);
+  heard.remarks.file_system = heard.word.costs.file_system;
+  const auto join = [](ObservedFiles& all, const ObservedFiles& one) {
+    if (one.file_system == all.file_system) all.ways.join(one.ways);
+  };
+  const bool told = introduce(team, mine, heard, join);
+  plan.ours = told && heard.words.refused == 0 && heard.words.blocked == 0;
+  plan.blocked = heard.words.blocked != 0;
+  plan.group = heard.words.group;
+  plan.one_node = heard.company.on_one_node();
+  plan.bytes = heard.words.bytes;
+  plan.costs = heard.word.costs.costs;
+  plan.observed = heard.remarks;
+}
+
+// --- Files that may be written ---
+
+// Which reads of a file that may be written the agents carry, until it is written.
+Through through_until_written(const Settings& settings, const Sight& sight) {
+  if (settings.stage == Stage::pieces) return Through::all;
+  const bool worth =
+      settings.stage == Stage::automatic && sight.remote && sight.bytes >= worth_carrying_bytes;
+  return worth ? Through::small : Through::none;
+}
+
+Decision decide_write(Place& place, const Wishes& wishes) {
+  const bool joins = joins_nodes(wishes.settings);
+  const Sight sight = joins ? place.look(wishes.found) : Sight{};
+  Decision decision = decide(place, wishes.settings, sight);
+  decision.costs = place.costs_of(wishes.found);
+  if (wishes.reads && joins) decision.through = through_until_written(wishes.settings, sight);
+  return decision;
+}
+
+// Whether a node's agent is ready for the file, as the node's first rank finds.
+enum Ready : int { unreachable, refused, ready };
+
+// The last step of an open: only the agents' answers are missing. Sets `plan.apart` if some node's agent
+// refuses the file, or cannot reach another node.
+void open_everywhere(Team& team, Place& place, OpenRequest request, const Meeting& meeting, Plan& plan) {
+  const bool across = request.routing.lanes > 0;
+  request.left = why(meeting.reaches ? plan.apart : Apart::unreachable);
+  request.late = across && !meeting.first_of_node && may_join_late(request.settings);
+  OpenRequest again{.path = request.path,
+                    .group = request.group,
+                    .members = request.members,
+                    .settings = request.settings,
+                    .costs = request.costs,
+                    .file_system = request.file_system};
+  const bool late = request.late;
+  plan.file = place.open(std::move(request));
+  if (!across) return;
+  const Ready own = !meeting.reaches ? unreachable : late || plan.file->registered() ? ready : refused;
+  const int all = team.least(own);
+  if (!meeting.known) remember_meeting(place, meeting, all != unreachable);
+  // Now each agent knows the file, so the agents may call each other.
+  if (all == ready) return;
+  plan.file->withdraw();  // an agent of another node lacks the file; no rank has written yet
+  plan.apart = all == refused ? Apart::refused : Apart::unreachable;
+  again.left = why(plan.apart);
+  plan.file = place.open(std::move(again));
+}
+
+// --- Files that are only read ---
+
+Reason unfit(const Sight& sight) {
+  if (!sight.remote) return Reason::file_local;
+  return sight.bytes >= worth_carrying_bytes ? Reason::none : Reason::file_small;
+}
+
+OpenRequest request_of(const Wishes& wishes, const Plan& plan) {
+  return {.path = wishes.path, .group = plan.group, .settings = wishes.settings.file, .writable = false};
+}
+
+// For the report: the library alone reads the file.
+void report_left(Place& place, const Wishes& wishes, const Plan& plan, Reason why) {
+  if (wishes.settings.stats_path.empty()) return;
+  const std::unique_ptr<File> file = place.open(request_of(wishes, plan));
+  const bool small = why == Reason::file_small;
+  (void)file->set_direct({why, 0, small ? plan.bytes : 0, small ? worth_carrying_bytes : 0});
+  (void)file->close();
+}
+
+// Lets the nodes' agents carry the reads. Apart::no: they do.
+Apart open_through(Team& team, Place& place, Wishes& wishes, Heard& heard, Plan& plan) {
+  Meeting meeting;
+  if (const Apart apart = plan_meeting(team, place, heard.company, heard.word, true, meeting);
+      apart != Apart::no)
+    return apart;
+  const auto lanes = std::span(meeting.routing.hops).first(meeting.routing.lanes);
+  const bool serves =
+      std::ranges::any_of(lanes, [](const transport::Hop& hop) { return hop.next.port == 0; });
+  const bool registers = meeting.first_of_node && (serves || !meeting.late);
+  OpenRequest request = request_of(wishes, plan);
+  request.members = meeting.members;
+  request.settings = meeting.settings;
+  // Nothing is written: there is nothing to keep or to bring to a disk.
+  request.settings.strategy = Strategy::automatic;
+  request.settings.durability = Durability::server;
+  request.routing = meeting.routing;
+  request.through = true;
+  request.found = std::move(wishes.found);
+  request.file_bytes = plan.bytes;
+  request.leaves_small = true;
+  request.late = !registers;
+  plan.file = place.open(std::move(request));
+  plan.route = meeting.route;
+  if (meeting.late) {
+    plan.untried = std::make_shared<const Meeting>(meeting);
+  } else if (team.least(meeting.reaches && (plan.file->registered() || !registers) ? 1 : 0) == 1) {
+    // Now each agent knows the file, so the agents may call each other.
+    remember_meeting(place, meeting, true);
+  } else {
+    plan.file->withdraw();
+    return Apart::unreachable;
+  }
+  return Apart::no;
+}
+
+// The ranks are on several nodes.
+void read_on_nodes(Team& team, Place& place, Wishes& wishes, Heard& heard, Plan& plan) {
+  const Words& all = heard.words;
+  const Stage stage = static_cast<Stage>(all.stage);
+  const bool automatic = stage == Stage::automatic, whole = stage == Stage::whole;
+  plan.ours = stage != Stage::none && (!automatic || all.unfit == 0);
+  if (!plan.ours)
+    return report_left(place, wishes, plan,
+                       stage == Stage::none ? Reason::stage_none : static_cast<Reason>(all.unfit));
+  // A copy would lack the bytes of a rank that may write.
+  const bool may_copy = all.writable == 0 && (whole || (automatic && all.unknown == 0));
+  const std::uint32_t least_share = automatic ? nearly_whole : 0;
+  plan.copied = may_copy && wishes.copy(plan.group, least_share);
+  const bool refused = whole && all.writable != 0;
+  if (refused && team.rank() == 0)
+    place.say(wishes.path + " is read where it is, not copied to every node: a rank has it open for writing");
+  Reason left = refused || all.written != 0 ? Reason::written_before : Reason::none;
+  if (!plan.copied && !whole && all.written == 0) {
+    plan.apart = open_through(team, place, wishes, heard, plan);
+    if (plan.apart == Apart::no) plan.through = automatic ? Through::small : Through::all;
+    if (plan.apart == Apart::no) return;
+    left = why(plan.apart);
+  }
+  OpenRequest request = request_of(wishes, plan);
+  request.left = left;
+  plan.file = place.open(std::move(request));
+  if (plan.copied)
+    (void)plan.file->set_direct({Reason::copy_on_node, 0, automatic ? wishes.share : 0, least_share});
+}
+
+}  // namespace
+
+bool may_join_late(const FileSettings& settings) {
+  return settings.strategy == Strategy::automatic && !keeps_ledger(settings);
+}
+
+Plan plan_write(Team& team, Place& place, Wishes wishes) {
+  Plan plan;
+  Heard heard;
+  const Words& mine = wishes.words;
+  if (mine.refused == 0 && team.rank() == 0) heard.word = decide_write(place, wishes);
+  const bool starts =
+      wishes.starts && joins_nodes(wishes.settings) && mine.bypassed == 0 && mine.incoherent == 0;
+  introduce(team, place, wishes, starts, heard, plan);
+  if (!plan.ours) return plan;
+  const Words& all = heard.words;
+  const auto members = static_cast<std::uint32_t>(plan.one_node ? team.size() : 0);
+  const bool others_may_write = !plan.one_node || members != wishes.world;
+  Meeting meeting{{}, members, wishes.settings.file, false};
+  if (all.bypassed != 0)
+    plan.apart = Apart::left_before;
+  else if (all.incoherent != 0 && others_may_write)
+    plan.apart = Apart::incoherent;
+  else if (!plan.one_node)
+    plan.apart = plan_meeting(team, place, heard.company, heard.word, false, meeting);
+  if (plan.apart != Apart::no) meeting.routing = {};
+  plan.route = meeting.route;
+  plan.first_of_node = meeting.first_of_node;
+  if (!plan.one_node && all.written == 0) plan.through = heard.word.through;
+  plan.reads_alone = plan.one_node && all.library_reads == 0 && wishes.reads;
+  open_everywhere(team, place,
+                  {.path = std::move(wishes.path),
+                   .group = plan.group,
+                   .members = meeting.members,
+                   .settings = meeting.settings,
+                   .costs = plan.costs,
+                   .file_system = heard.word.costs.file_system,
+                   .routing = meeting.routing,
+                   .through = plan.through != Through::none,
+                   .found = std::move(wishes.found),
+                   .named = wishes.named,
+                   .leaves_small = true},
+                  meeting, plan);
+  return plan;
+}
+
+Plan plan_read(Team& team, Place& place, Wishes wishes) {
+  Plan plan;
+  Heard heard;
+  Words& mine = wishes.words;
+  const bool wanted = mine.refused == 0, first = wanted && team.rank() == 0;
+  const Stage asked = joins_nodes(wishes.settings) ? wishes.settings.stage : Stage::none;
+  const bool leads = wanted && wishes.leads && asked != Stage::none;
+  const Sight sight = leads || first ? place.look(wishes.found) : Sight{};
+  wishes.alone = false;  // an agent keeps a file that is only read apart from the same file open for writing
+  mine.bytes = sight.bytes;
+  mine.unknown = wishes.share == ReadShares::unknown ? 1 : 0;
+  if (first) {
+    mine.stage = static_cast<std::uint64_t>(asked);
+    mine.unfit = static_cast<std::uint64_t>(unfit(sight));
+    mine.library_reads = sight.remote ? 1 : 0;
+    heard.word = decide(place, wishes.settings, sight);
+  }
+  // Other nodes need this node's agent only if it is the file server.
+  const bool serves = leads && unfit(sight) == Reason::none && sight.storage_host == place.host();
+  introduce(team, place, wishes, serves, heard, plan);
+  if (plan.ours && !plan.one_node) read_on_nodes(team, place, wishes, heard, plan);
+  if (!plan.ours || !plan.one_node) return plan;
+  plan.ours = plan.reads_alone = heard.words.library_reads == 0;
+  if (!plan.ours) return plan;
+  OpenRequest request = request_of(wishes, plan);
+  request.found = std::move(wishes.found);
+  plan.file = place.open(std::move(request));
+  return plan;
+}
+
+}  // namespace millrace::client

@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/open/plan.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "client/open/testing/thread_team.hpp"
+
+namespace millrace::client {
+namespace {
+
+using testing::Room;
+using testing::ThreadTeam;
+
+// An open that only remembers its request.
+class Opened final : public File {
+ public:
+  Opened(OpenRequest request, bool registered) : request_(std::move(request)), registered_(registered) {}
+  const OpenRequest& request() const { return request_; }
+
+  bool enter_pipeline(const Transfer&) override { return true; }
+  Status write(std::span<const Piece>) override { return {}; }
+  Status flush(Extent) override { return {}; }
+  void note_direct_write(Extent) override {}
+  void note_direct_call(std::uint64_t) override {}
+  Status sync() override { return {}; }
+  Status close() override { return {}; }
+  bool registered() const override { return registered_; }
+  bool used_pipeline() const override { return false; }
+  Status set_direct(const Ground&) override { return {}; }
+  const FileSettings& settings() const override { return request_.settings; }
+
+ private:
+  const OpenRequest request_;
+  const bool registered_;
+};
+
+// The place of a rank on this node, with an agent that listens on a port of the same number.
+class TestPlace final : public Place {
+ public:
+  explicit TestPlace(std::uint16_t node) : node_(node) {}
+  bool agent_starts = true, refuses = false, is_reached = true;
+  std::uint64_t file_bytes = 0;
+
+  std::uint64_t node() const override { return node_; }
+  std::uint64_t host() const override { return node_; }
+  Result<AgentAddress> meet() override {
+    if (!agent_starts) return Code::not_found;
+    AgentAddress address{};
+    address.port = node_;
+    return address;
+  }
+  AgentAddress met() override { return {}; }
+  bool reaches(std::span<const AgentAddress>) override { return is_reached; }
+  bool draw(std::span<std::byte> random) override {
+    for (std::byte& byte : random) byte = std::byte{3};
+    return true;
+  }
+  Sight look(const TargetFile&) override { return {true, file_bytes, 0, 0}; }
+  KnownCosts costs_of(const TargetFile&) override { return {}; }
+  FileStamp stamp_of(const std::string&) override { return {}; }
+  Result<std::unique_ptr<Source>> open_source(const std::string&) override { return Code::unsupported; }
+  std::string stage_directory() override { return {}; }
+  bool has_room(const std::string&, std::uint64_t, bool) override { return false; }
+  Fd open_copy(const std::string&) override { return {}; }
+  std::uint64_t size_of(const Fd&) override { return 0; }
+  void say(const std::string&) override {}
+  std::unique_ptr<File> open(OpenRequest request) override {
+    const bool registered = request.left == Reason::none && !request.late && !refuses;
+    return std::make_unique<Opened>(std::move(request), registered);
+  }
+
+ private:
+  const std::uint16_t node_;
+};
+
+constexpr std::uint16_t ranks_of_node = 2;
+
+// A rank, what it wants, and what it gets.
+struct Rank {
+  explicit Rank(std::uint16_t node) : place(node) {
+    char name[] = "/proc/self/exe";  // a file that all ranks see
+    wishes.path = name;
+    (void)wishes.found.remember(name);
+  }
+  const OpenRequest& request() const { return dynamic_cast<const Opened&>(*plan.file).request(); }
+
+  TestPlace place;
+  Wishes wishes;
+  Plan plan;
+};
+
+// The ranks of so many nodes.
+std::vector<std::unique_ptr<Rank>> ranks_on(std::uint16_t nodes) {
+  std::vector<std::unique_ptr<Rank>> ranks;
+  for (std::uint16_t i = 0; i < nodes * ranks_of_node; ++i)
+    ranks.push_back(std::make_unique<Rank>(static_cast<std::uint16_t>(1 + i / ranks_of_node)));
+  return ranks;
+}
+
+using Protocol = Plan (*)(Team&, Place&, Wishes);
+
+void agree(std::vector<std::unique_ptr<Rank>>& ranks, Protocol protocol) {
+  Room room(static_cast<int>(ranks.size()));
+  std::vector<std::thread> threads;
+  for (std::size_t number = 0; number < ranks.size(); ++number) {
+    threads.emplace_back([&room, &ranks, number, protocol] {
+      ThreadTeam team(room, static_cast<int>(number));
+      Rank& rank = *ranks[number];
+      rank.plan = protocol(team, rank.place, std::move(rank.wishes));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// All ranks end with this reason.
+void expect_apart(std::vector<std::unique_ptr<Rank>> ranks, Apart apart) {
+  agree(ranks, plan_write);
+  for (const auto& rank : ranks) {
+    EXPECT_TRUE(rank->plan.ours);
+    EXPECT_EQ(rank->plan.apart, apart);
+    EXPECT_EQ(rank->request().left, why(apart));
+    EXPECT_EQ(rank->request().routing.lanes, 0U);
+  }
+}
+
+TEST(Plan, RanksOfOneNodeNeedNoAgentOfAnotherOne) {
+  auto ranks = ranks_on(1);
+  agree(ranks, plan_write);
+  for (const auto& rank : ranks) {
+    EXPECT_TRUE(rank->plan.ours && rank->plan.one_node);
+    EXPECT_EQ(rank->plan.apart, Apart::no);
+    EXPECT_EQ(rank->plan.group, ranks[0]->plan.group);
+    EXPECT_EQ(rank->request().members, ranks_of_node);
+  }
+}
+
+TEST(Plan, RanksOfSeveralNodesHaveARouteAndRankZerosSettings) {
+  auto ranks = ranks_on(3);
+  ranks[0]->wishes.settings.file.record_max_bytes = 12345;
+  agree(ranks, plan_write);
+  for (std::size_t number = 0; number < ranks.size(); ++number) {
+    const Rank& rank = *ranks[number];
+    EXPECT_EQ(rank.plan.apart, Apart::no);
+    EXPECT_EQ(rank.plan.route, ranks[0]->plan.route);
+    EXPECT_EQ(rank.request().routing.node, number / ranks_of_node);
+    EXPECT_EQ(rank.request().settings.record_max_bytes, 12345U);
+    EXPECT_EQ(rank.request().late, number % ranks_of_node != 0)
+        << "each node's first rank registers the file";
+  }
+}
+
+TEST(Plan, OneRankThatDoesNotWantItLeavesTheHandleToTheLibraryOnAll) {
+  auto ranks = ranks_on(2);
+  ranks[3]->wishes.words.refused = 1;
+  agree(ranks, plan_write);
+  for (const auto& rank : ranks) EXPECT_TRUE(!rank->plan.ours && !rank->plan.blocked);
+}
+
+TEST(Plan, OneRankThatMustNotOpenTheFileBlocksAll) {
+  for (const Protocol protocol : {plan_write, plan_read}) {
+    auto ranks = ranks_on(2);
+    ranks[2]->wishes.words.blocked = 1;
+    agree(ranks, protocol);
+    for (const auto& rank : ranks) EXPECT_TRUE(!rank->plan.ours && rank->plan.blocked);
+  }
+}
+
+TEST(Plan, OneNodeThatCannotLeavesTheFileToTheLibraryOnAll) {
+  auto ranks = ranks_on(3);
+  ranks[2]->place.agent_starts = ranks[3]->place.agent_starts = false;
+  expect_apart(std::move(ranks), Apart::no_address);
+  ranks = ranks_on(3);
+  ranks[2]->place.is_reached = false;
+  expect_apart(std::move(ranks), Apart::unreachable);
+  ranks = ranks_on(3);
+  ranks[4]->place.refuses = true;
+  expect_apart(std::move(ranks), Apart::refused);
+  ranks = ranks_on(3);
+  ranks[5]->wishes.words.bypassed = 1;
+  expect_apart(std::move(ranks), Apart::left_before);
+  ranks = ranks_on(3);
+  ranks[1]->wishes.words.incoherent = 1;
+  expect_apart(std::move(ranks), Apart::incoherent);
+  ranks = ranks_on(3);
+  ranks[1]->wishes.alone = true;
+  expect_apart(std::move(ranks), Apart::alone);
+  ranks = ranks_on(3);
+  ranks[0]->wishes.settings.file_servers = 0;
+  expect_apart(std::move(ranks), Apart::by_setting);
+}
+
+TEST(Plan, AnIncoherentFileIsOursIfNoOtherRankCanWriteIt) {
+  auto ranks = ranks_on(1);
+  for (const auto& rank : ranks) rank->wishes.words.incoherent = 1;
+  for (const auto& rank : ranks) rank->wishes.world = ranks_of_node;
+  agree(ranks, plan_write);
+  for (const auto& rank : ranks) EXPECT_EQ(rank->plan.apart, Apart::no);
+  ranks = ranks_on(1);
+  ranks[0]->wishes.words.incoherent = 1;
+  expect_apart(std::move(ranks), Apart::incoherent);
+}
+
+TEST(Plan, AgentsCarryReadsOfALargeFileUntilARankHasWrittenIt) {
+  for (const bool written : {false, true}) {
+    auto ranks = ranks_on(2);
+    for (const auto& rank : ranks) rank->wishes.reads = true;
+    ranks[0]->place.file_bytes = worth_carrying_bytes;
+    ranks[3]->wishes.words.written = written ? 1 : 0;
+    agree(ranks, plan_write);
+    for (const auto& rank : ranks) {
+      EXPECT_EQ(rank->plan.through, written ? Through::none : Through::small);
+      EXPECT_EQ(rank->request().through, !written);
+    }
+  }
+}
+
+TEST(Plan, AFileThatIsOnlyReadIsCopiedCarriedOrLeft) {
+  const auto read = [](Stage stage, std::uint64_t bytes, bool can_copy) {
+    auto ranks = ranks_on(2);
+    for (const auto& rank : ranks) {
+      rank->wishes.settings.stage = stage;
+      rank->wishes.copy = [can_copy](std::uint64_t, std::uint32_t) { return can_copy; };
+    }
+    ranks[0]->place.file_bytes = bytes;
+    agree(ranks, plan_read);
+    for (const auto& rank : ranks) {
+      EXPECT_EQ(rank->plan.ours, ranks[0]->plan.ours);
+      EXPECT_EQ(rank->plan.copied, ranks[0]->plan.copied);
+      EXPECT_EQ(rank->plan.through, ranks[0]->plan.through);
+      EXPECT_EQ(rank->plan.file != nullptr, rank->plan.ours);
+    }
+    return std::move(ranks[0]->plan);
+  };
+  EXPECT_FALSE(read(Stage::none, worth_carrying_bytes, true).ours);
+  EXPECT_FALSE(read(Stage::automatic, worth_carrying_bytes - 1, true).ours) << "too small";
+  EXPECT_EQ(read(Stage::automatic, worth_carrying_bytes, true).through, Through::small)
+      << "no rank has read a file of the series";
+  EXPECT_EQ(read(Stage::pieces, 1, true).through, Through::all);
+  EXPECT_TRUE(read(Stage::whole, 1, true).copied);
+  EXPECT_EQ(read(Stage::whole, 1, false).through, Through::none);
+}
+
+}  // namespace
+}  // namespace millrace::client
