@@ -26,7 +26,7 @@ def test_the_report_names_path_reason_sizes_seeks_times_and_memory(job, tmp_path
     (file,) = json.loads(stats.read_text())["files"]
     assert file["path"] == str(path) and file["route"] == "pipeline" and file["errors"] == []
     assert file["reasons"] == [
-        "pipeline: pieces below direct_above: pieces of 1.0 KiB, the bound is 16.0 KiB "
+        "pipeline: direct_above was chosen: pieces of 1.0 KiB, the bound is 16.0 KiB "
         "(--direct-above 1KiB would change it) (1 rank)"
     ]
     assert file["bytes_in"] == file["bytes_out"] == 8 << 20
@@ -36,7 +36,7 @@ def test_the_report_names_path_reason_sizes_seeks_times_and_memory(job, tmp_path
     run(job, ["--stats", "--direct-above", "16k"], path, "pieces=8192", "sync=1", ranks=1)
     for text in (
         "path taken",
-        "pieces below",
+        "direct_above was chosen",
         "expected",
         "strategy",
         "mean size before, after",

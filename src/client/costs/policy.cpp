@@ -26,16 +26,14 @@ Choice choose(const Settings& process, const FileSettings& file, const Transfer&
   const auto asked_for = [&](bool pipeline, Reason why, std::uint64_t bound = 0) {
     return Choice{pipeline, {why, mean, mean, bound}, false, both};
   };
-  if (file.durability == Durability::node) return asked_for(true, Reason::durability_node);
+  if (file.durability == Durability::node) return asked_for(true, Reason::strategy_chosen);
   // The pipeline would cut a large piece into records and join them again. On one node, such pieces need no
   // sorting.
   const bool sorts_nothing =
       file.strategy == Strategy::sort && mean >= file.record_max_bytes && !transfer.routed;
   if (file.strategy != Strategy::automatic && !sorts_nothing) return asked_for(true, Reason::strategy_chosen);
-  if (transfer.bytes == 0) return asked_for(true, Reason::nothing_to_write);
   if (const std::uint64_t above = process.direct_above_bytes; above != 0) {
-    return mean < above ? asked_for(true, Reason::below_direct_above, above)
-                        : asked_for(false, Reason::direct_above, above);
+    return asked_for(mean < above, Reason::direct_above, above);
   }
   // A file that is in the pipeline stays there for all but clear gains: calls that go past it ask for the
   // bytes that are pending in their way.

@@ -204,7 +204,7 @@ TEST(Reasons, DirectAboveIsTheBoundOfADecisionByIt) {
   EXPECT_EQ(large.reason, Reason::direct_above);
   EXPECT_EQ(large.value, 8 * KiB);
   EXPECT_EQ(large.bound, 4 * KiB);
-  EXPECT_EQ(way_of({KiB, 1, 1}, settings).ground.reason, Reason::below_direct_above);
+  EXPECT_EQ(way_of({KiB, 1, 1}, settings).ground.reason, Reason::direct_above);
 }
 
 // The text after "--direct-above ", as bytes; 0: the setting is another one.

@@ -43,7 +43,7 @@ OpenedFile::OpenedFile(OpenRequest request, Reason barred, Process& process)
   } else if (barred != Reason::none) {
     if (process_.settings().enabled) (void)target_.number_of(name);
   } else if (!target_.remember(name, request_.stand_in.empty())) {
-    barred_.store(Reason::no_such_name);
+    barred_.store(Reason::cannot_open_again);
   }
   // An agent that has gone held no bytes of this open. Bytes under the same number belong to another file.
   if (barred == Reason::none && process_.agent_has_gone()) barred_.store(Reason::agent_gone);
@@ -52,7 +52,7 @@ OpenedFile::OpenedFile(OpenRequest request, Reason barred, Process& process)
 
 Choice OpenedFile::decide(const Transfer& transfer) {
   if (!request_.stand_in.empty() && request_.routing.lanes > 0) return {true, {Reason::on_another_node}};
-  if (process_.is_child()) return {false, {Reason::child_of_fork}};
+  if (process_.is_child()) return {false, {Reason::other_process}};
   if (const Reason why = barred_.load(std::memory_order_relaxed); why != Reason::none) return {false, {why}};
   if (const Reason why = turned_off_.load(std::memory_order_relaxed); why != Reason::none)
     return {false, {why}};
@@ -110,7 +110,7 @@ Reason OpenedFile::enroll_with(Session& session) {
   const int flags = AT_EMPTY_PATH | (request_.file_bytes != 0 ? AT_STATX_DONT_SYNC : 0);
   if (!held || ::statx(target_.held().get(), "", flags, STATX_TYPE | STATX_SIZE, &status) != 0)
     return Reason::cannot_open_again;
-  if (!S_ISREG(status.stx_mode)) return Reason::not_regular;
+  if (!S_ISREG(status.stx_mode)) return Reason::cannot_open_again;
   transport::Register registration{};
   registration.group = request_.group;
   registration.members = request_.members;
@@ -125,7 +125,7 @@ Reason OpenedFile::enroll_with(Session& session) {
   if (!slot) {
     process_.say(request_.path + ": the agent refused the file: " + slot.status().describe());
     bereft_.store(session.lost() && session.view().holds(target_.number()));
-    return Reason::agent_refused;
+    return Reason::agent_gone;
   }
   slot_ = *slot;
   if (request_.settings.strategy == Strategy::journal) {
@@ -363,11 +363,11 @@ std::unique_ptr<File> open(OpenRequest request, Process& process) {
   const Settings& settings = process.settings();
   Reason barred = Reason::none;
   if (!settings.enabled) {
-    barred = Reason::turned_off;
+    barred = Reason::set_direct;
   } else if (!request.writable && !request.through) {
     barred = request.left != Reason::none ? request.left : Reason::only_reads;
   } else if (!path_selected(settings, request.path)) {
-    barred = Reason::path_set_direct;
+    barred = Reason::set_direct;
   } else if (request.left != Reason::none) {
     barred = request.left;
   }

@@ -177,7 +177,7 @@ TEST(File, AFileIsBarredForGood) {
   EXPECT_EQ(job.run([&] {
     auto file = open_file(path);
     RANK_CHECK(write_range(*file, 7, 0, 10'000, 100) == 0);
-    RANK_CHECK(file->bar(Reason::left_before).ok());
+    RANK_CHECK(file->bar(Reason::other_handle).ok());
     RANK_CHECK(contents(path) == pattern(7, 0, 10'000));
     RANK_CHECK(file->set_direct({}).ok());
     RANK_CHECK(!file->enter_pipeline({100, 1, 1}));

@@ -134,19 +134,19 @@ Reason why(Apart apart) {
     case Apart::no:
       break;
     case Apart::by_setting:
-      return Reason::nodes_set_apart;
+      return Reason::set_direct;
     case Apart::other_file:
       return Reason::other_file;
     case Apart::no_address:
-      return Reason::no_address;
+      return Reason::unreachable;
     case Apart::alone:
       return Reason::open_alone;
     case Apart::unreachable:
       return Reason::unreachable;
     case Apart::refused:
-      return Reason::refused_elsewhere;
+      return Reason::agent_gone;
     case Apart::left_before:
-      return Reason::left_before;
+      return Reason::other_handle;
     case Apart::incoherent:
       return Reason::incoherent;
   }

@@ -113,19 +113,23 @@ OwnProcess& process() {
 }
 
 Reason reason_for(Status status) {
+  return status.code() == Code::timeout ? Reason::agent_silent : Reason::agent_cannot_start;
+}
+
+// Why there is no agent.
+std::string_view words_of(Status status) {
   switch (status.code()) {
     case Code::not_found:
-      return Reason::agent_not_found;
+      return "the agent's program, millraced, was not found; install Millrace again";
     case Code::access:
-      return Reason::agent_not_runnable;
+      return "the agent's program cannot be run, or the agent belongs to another user; give each user's job "
+             "its own MILLRACE_JOB";
     case Code::unsupported:
-      return Reason::agent_of_other_version;
-    case Code::timeout:
-      return Reason::agent_silent;
+      return "the agent on this node is of another version; give each job its own MILLRACE_JOB";
     case Code::refused:
-      return Reason::agent_is_another;
+      return "the agent's program is not millraced, or another process has the agent's name";
     default:
-      return Reason::agent_cannot_start;
+      return text_of(reason_for(status)).text;
   }
 }
 
@@ -144,7 +148,7 @@ Session* OwnProcess::session(bool may_start, Reason& why) {
   }
   const std::lock_guard lock(mutex_);
   if (Session* session = ready_.load()) return session;
-  if (left_) why = Reason::finalized;
+  if (left_) why = Reason::other_process;
   if (left_) return nullptr;
   silent_.store(false, std::memory_order_relaxed);
   const bool starts = may_start && unable_ == Reason::none;
@@ -176,7 +180,7 @@ Session* OwnProcess::session(bool may_start, Reason& why) {
     }
     if (starts) unable_ = why;
     say("files are written by the MPI library alone: " +
-        (detail.empty() ? std::string(text_of(why).text) : detail));
+        (detail.empty() ? std::string(words_of(session.status())) : detail));
     return nullptr;
   }
   session_ = *std::move(session);

@@ -92,10 +92,8 @@ void open_everywhere(Team& team, Place& place, OpenRequest request, const Meetin
 
 // --- Files that are only read ---
 
-Reason unfit(const Sight& sight) {
-  if (!sight.remote) return Reason::file_local;
-  return sight.bytes >= worth_carrying_bytes ? Reason::none : Reason::file_small;
-}
+// False: each node reads the file as fast by itself.
+bool fits_agents(const Sight& sight) { return sight.remote && sight.bytes >= worth_carrying_bytes; }
 
 OpenRequest request_of(const Wishes& wishes, const Plan& plan) {
   return {.path = wishes.path, .group = plan.group, .settings = wishes.settings.file, .writable = false};
@@ -105,7 +103,7 @@ OpenRequest request_of(const Wishes& wishes, const Plan& plan) {
 void report_left(Place& place, const Wishes& wishes, const Plan& plan, Reason why) {
   if (wishes.settings.stats_path.empty()) return;
   const std::unique_ptr<File> file = place.open(request_of(wishes, plan));
-  const bool small = why == Reason::file_small;
+  const bool small = why == Reason::read_by_each_node && plan.bytes < worth_carrying_bytes;
   (void)file->set_direct({why, 0, small ? plan.bytes : 0, small ? worth_carrying_bytes : 0});
   (void)file->close();
 }
@@ -154,7 +152,7 @@ void read_on_nodes(Team& team, Place& place, Wishes& wishes, Heard& heard, Plan&
   plan.ours = stage != Stage::none && (!automatic || all.unfit == 0);
   if (!plan.ours)
     return report_left(place, wishes, plan,
-                       stage == Stage::none ? Reason::stage_none : static_cast<Reason>(all.unfit));
+                       stage == Stage::none ? Reason::stage_chosen : Reason::read_by_each_node);
   // A copy would lack the bytes of a rank that may write.
   const bool may_copy = all.writable == 0 && (whole || (automatic && all.unknown == 0));
   const std::uint32_t least_share = automatic ? nearly_whole : 0;
@@ -162,7 +160,7 @@ void read_on_nodes(Team& team, Place& place, Wishes& wishes, Heard& heard, Plan&
   const bool refused = whole && all.writable != 0;
   if (refused && team.rank() == 0)
     place.say(wishes.path + " is read where it is, not copied to every node: a rank has it open for writing");
-  Reason left = refused || all.written != 0 ? Reason::written_before : Reason::none;
+  Reason left = refused || all.written != 0 ? Reason::other_handle : Reason::none;
   if (!plan.copied && !whole && all.written == 0) {
     plan.apart = open_through(team, place, wishes, heard, plan);
     if (plan.apart == Apart::no) plan.through = automatic ? Through::small : Through::all;
@@ -235,12 +233,12 @@ Plan plan_read(Team& team, Place& place, Wishes wishes) {
   mine.unknown = wishes.share == ReadShares::unknown ? 1 : 0;
   if (first) {
     mine.stage = static_cast<std::uint64_t>(asked);
-    mine.unfit = static_cast<std::uint64_t>(unfit(sight));
+    mine.unfit = fits_agents(sight) ? 0 : 1;
     mine.library_reads = sight.remote ? 1 : 0;
     heard.word = decide(place, wishes.settings, sight);
   }
   // Other nodes need this node's agent only if it is the file server.
-  const bool serves = leads && unfit(sight) == Reason::none && sight.storage_host == place.host();
+  const bool serves = leads && fits_agents(sight) && sight.storage_host == place.host();
   introduce(team, place, wishes, serves, heard, plan);
   if (plan.ours && !plan.one_node) read_on_nodes(team, place, wishes, heard, plan);
   if (!plan.ours || !plan.one_node) return plan;

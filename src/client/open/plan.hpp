@@ -33,7 +33,7 @@ struct Words {
   // Of rank 0:
   std::uint64_t group;  // a random number
   std::uint64_t stage;  // a Stage
-  std::uint64_t unfit;  // why a file that is only read needs no agents: a Reason, or 0
+  std::uint64_t unfit;  // 1: a file that is only read needs no agents
   // Of a file that is only read:
   std::uint64_t bytes;    // its size
   std::uint64_t unknown;  // this rank has read no file of the series

@@ -54,8 +54,8 @@ Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype 
   if (!taken) return Code::io;
   if (open.pipeline() == usable) return {};
   if (open.pipeline()) return open.file->set_direct({});
-  return open.file->set_direct(
-      {open.view.foreign ? client::Reason::foreign_data : reason_for_no_view(filetype, open.path)});
+  if (!open.view.foreign) tell_if_too_large(filetype, open.path);
+  return open.file->set_direct({client::Reason::view_unmapped});
 }
 
 // Another handle may have pending bytes at the end of the file, so MPI_SEEK_END flushes first.

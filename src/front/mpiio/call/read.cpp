@@ -34,13 +34,13 @@ bool goes_through(const Call& call) {
   if (reads == Through::none) return false;
   if (reads == Through::all) {
     const bool carried = agents_carry(open);
-    if (carried) open.file->explain_read(true, {client::Reason::pieces_asked_for});
+    if (carried) open.file->explain_read(true, {client::Reason::stage_chosen});
     return carried;
   }
   const std::uint64_t mean = call.bytes / std::max<std::uint64_t>(call.estimate_pieces(), 1);
   const bool small = mean < client::small_read_bytes;
   const bool carried = small && agents_carry(open);
-  const client::Reason why = small ? client::Reason::small_reads : client::Reason::large_reads;
+  const client::Reason why = small ? client::Reason::small_reads : client::Reason::read_by_each_node;
   if (carried || !small) open.file->explain_read(carried, {why, mean, mean, client::small_read_bytes});
   return carried;
 }

@@ -146,7 +146,7 @@ bool offer(const client::Input& input, const StagedCopy& copy) {
 void report(const client::Input& input, std::uint64_t group, const Settings& settings) {
   const auto file =
       client::open({.path = input.path, .group = group, .settings = settings.file, .writable = false});
-  (void)file->set_direct({client::Reason::input_copied, 0, input.stamp.size});
+  (void)file->set_direct({client::Reason::copy_on_node});
   file->note_read(input.stamp.size);
   (void)file->close();
 }

@@ -126,7 +126,7 @@ void look_again(Open& open) {
   if (!reader.left && PMPI_File_get_position(reader.copy, &position) == MPI_SUCCESS)
     call<Slot::MPI_File_seek>(Entry::pmpi, open.handle, position, MPI_SEEK_SET);
   close_copy(reader);
-  (void)open.file->set_direct({client::Reason::copy_outdated});
+  (void)open.file->set_direct({client::Reason::read_by_each_node});
 }
 
 void end_reading(Open& open) {

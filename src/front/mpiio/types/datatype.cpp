@@ -132,13 +132,9 @@ std::shared_ptr<const TypeMap> share_map(MPI_Datatype type) noexcept {
   return usable ? holder->map : nullptr;
 }
 
-Unmapped why_unmapped(MPI_Datatype type) noexcept {
+bool map_is_too_large(MPI_Datatype type) noexcept {
   const Holder* holder = find_holder(type);
-  if (holder == nullptr || holder->too_large) return Unmapped::too_large;
-  if (!holder->map) return Unmapped::unknown;
-  if (holder->map->disputed) return Unmapped::disputed;
-  if (!client::FileView(0, 1, holder->map).usable()) return Unmapped::unordered;
-  return holder->map->agreed() ? Unmapped::other : Unmapped::misplaced;
+  return holder == nullptr || holder->too_large;
 }
 
 }  // namespace millrace::front

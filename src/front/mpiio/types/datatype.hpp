@@ -19,15 +19,7 @@ const client::TypeMap* find_map(MPI_Datatype type) noexcept;
 // placement is in doubt. Use such a map only if library_agrees() returns true.
 std::shared_ptr<const client::TypeMap> share_map(MPI_Datatype type) noexcept;
 
-// The reason why this rank leaves a view of this type to the MPI library.
-enum class Unmapped {
-  other,      // the displacement or the etype is the reason
-  too_large,  // its map would take more than most_map_bytes, or there is no memory
-  unknown,    // an unknown constructor, or too deep a nest
-  disputed,   // blocks without elements, for which some libraries write one
-  unordered,  // the pieces overlap, or are not in ascending order
-  misplaced,  // this MPI library puts bytes elsewhere than the standard says
-};
-Unmapped why_unmapped(MPI_Datatype type) noexcept;
+// True if the map of this type would take more than most_map_bytes, or if there is no memory.
+bool map_is_too_large(MPI_Datatype type) noexcept;
 
 }  // namespace millrace::front
