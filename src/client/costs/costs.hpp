@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "extent/extent.hpp"
+
 // The costs of writes on a file system. client/costs/policy.hpp decides by these numbers (ADR 20).
 namespace millrace::client {
 
@@ -21,6 +23,8 @@ struct Transfer {
   bool routed = false;       // the file's bytes pass agents of several nodes
   bool goes_on = false;      // a further part of a call that has been counted
   bool entered = false;      // the file is in the pipeline
+  Extent hull = {};          // of its bytes in the file, as far as they are known
+  bool asks = false;         // bytes are pending there, so the library's write asks the agent first
   bool met = false;          // the ranks have met in the MPI library since the previous transfer
   // How much longer the agent's work takes because waiting ranks poll, in 1024ths: crowding().
   std::uint64_t crowding = 0;

@@ -74,7 +74,7 @@ bool Account::pays_to_enter(const Expected& expected, const Entrance& entrance) 
   return pays;
 }
 
-void Account::note_read() {
+void Account::note_question() {
   if (!unasked_.load(std::memory_order_relaxed)) return;
   unasked_.store(false, std::memory_order_relaxed);
   const std::uint64_t missed = missed_ps_.load(std::memory_order_relaxed);

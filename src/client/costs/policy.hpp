@@ -50,9 +50,11 @@ class Account {
 
   // Counts a transfer that the pipeline would make faster. True: the file should enter the pipeline.
   bool pays_to_enter(const Expected& expected, const Entrance& entrance);
-  // Counts a read. After a transfer that stayed with the library, it would have to ask the agent.
-  void note_read();
-  // The library is about to make calls that should take `calls_ps` by the costs.
+  // Counts a read, or a write that the library makes as fast. After a transfer that stayed with the library,
+  // it would have to ask the agent.
+  void note_question();
+  // The library is about to make calls that should take `calls_ps` by the costs, on a file that has not
+  // entered the pipeline.
   void library_begins(std::uint64_t calls_ps) { calls_ps_.store(calls_ps, std::memory_order_relaxed); }
   // Learns from a call that took `ns`, if it is one of these.
   void library_took(std::uint64_t ns);

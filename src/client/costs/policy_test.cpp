@@ -182,7 +182,7 @@ TEST(Account, AFileThatIsReadAfterEveryWriteStaysWithTheLibrary) {
   Account account(costs);
   for (int i = 0; i < 1000; ++i) {
     EXPECT_FALSE(account.pays_to_enter({150, 50}, {})) << i;
-    account.note_read();
+    account.note_question();
   }
   for (int i = 1; i < 10; ++i) EXPECT_FALSE(account.pays_to_enter({150, 50}, {})) << i;
   EXPECT_TRUE(account.pays_to_enter({150, 50}, {})) << "the reads have ended";

@@ -57,6 +57,7 @@ Choice OpenedFile::decide(const Transfer& transfer) {
   if (const Reason why = turned_off_.load(std::memory_order_relaxed); why != Reason::none)
     return {false, {why}};
   const Choice choice = choose(process_.settings(), request_.settings, transfer, request_.costs);
+  if (!choice.pipeline) account_.note_question();
   if (!choice.pipeline || transfer.bytes == 0 || registered()) return choice;
   // If another rank of the node has brought the file into the pipeline, this one follows.
   const Entrance entrance{request_.members, transfer.crowding, process_.joined() != nullptr};
@@ -72,13 +73,15 @@ bool OpenedFile::enter_pipeline(const Transfer& transfer) {
   known.routed = request_.routing.lanes > 0;
   known.entered = registered();
   known.library = account_.library();
+  Session* const session = session_.load(std::memory_order_acquire);
+  known.asks = session != nullptr && session->view().pending(slot_, transfer.hull);
   if (transfer.met || !registered()) known.crowding = crowding(request_.members, process_.processors());
   const Choice choice = decide(known);
   counts_.wrote(choice, transfer);
   if (learns()) stint_.moved(choice.pipeline, transfer.bytes, choice.expected, transfer.nonblocking);
   if (choice.pipeline)
     pieces_.let_sieve();
-  else if (!transfer.nonblocking)
+  else if (!transfer.nonblocking && !known.entered)
     account_.library_begins(choice.expected.calls_ps);
   return choice.pipeline;
 }

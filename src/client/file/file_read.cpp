@@ -13,7 +13,7 @@ using transport::Kind;
 
 Status OpenedFile::flush(Extent extent) {
   if (extent.empty() || process_.is_child()) return {};
-  account_.note_read();
+  account_.note_question();
   // The agents may read ahead of this read, and then the bytes of earlier writes have to be in the file too.
   if (carries_reads()) extent = everything;
   const Status status = flush_own(extent);

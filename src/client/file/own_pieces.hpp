@@ -55,7 +55,7 @@ class OwnPieces {
   std::mutex mutex_;
   Fd file_;
   std::atomic<int> number_{not_known};  // of file_
-  Sieve sieve_{[this] { return Sieve::Place{target_.open_folder_to_hold(), target_.inode()}; }};
+  Sieve sieve_{[this] { return Sieve::Place{target_.open_folders_to_hold(), target_.number()}; }};
 };
 
 }  // namespace millrace::client

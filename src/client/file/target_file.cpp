@@ -89,15 +89,13 @@ Fd TargetFile::open_to_hold(int mode) const {
   return {};
 }
 
-Fd TargetFile::open_folder_to_hold() const {
-  struct stat about {};
+std::array<Fd, 2> TargetFile::open_folders_to_hold() const {
   char name[PATH_MAX];
-  if (!has_room() || ::stat(lasting_path().c_str(), &about) != 0 || about.st_nlink != 1 ||
-      ::realpath(lasting_path().c_str(), name) == nullptr)
-    return {};
+  if (!has_room() || ::realpath(lasting_path().c_str(), name) == nullptr) return {};
   const std::string_view path(name);
   const std::string folder(path.substr(0, path.rfind('/') + 1));
-  return Fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  constexpr int mode = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  return {Fd(::open("/", mode)), Fd(::open(folder.c_str(), mode))};
 }
 
 Fd TargetFile::open_again(int mode) const {

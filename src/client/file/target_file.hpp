@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -37,9 +38,8 @@ class TargetFile {
   // The same, for a descriptor that stays open: not valid if the program may need it.
   Fd open_to_hold(int mode) const;
 
-  // The folder with the file, for reading; not valid if the file has other names, or if the program may need
-  // the descriptor.
-  Fd open_folder_to_hold() const;
+  // The root folder and the file's own, for reading; not valid if the program may need the descriptors.
+  std::array<Fd, 2> open_folders_to_hold() const;
 
   const std::string& path() const { return path_; }
   // A name that means this file as long as this object has its descriptor.

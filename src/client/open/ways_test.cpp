@@ -85,6 +85,21 @@ TEST(Ways, AFileThatIsReadAfterEveryWriteNeverEntersThePipeline) {
             0);
 }
 
+TEST(Ways, AFileWithALargePieceAfterEverySmallOneNeverEntersThePipeline) {
+  Job job("mixed");
+  const std::string path = job.path("data");
+  create(path);
+  EXPECT_EQ(job.run([&] {
+    auto file = open_with_costs(path, 1);
+    for (int i = 0; i < 10'000; ++i) {
+      RANK_CHECK(!file->enter_pipeline({.bytes = 256, .pieces = 1, .calls = 1}));
+      RANK_CHECK(!file->enter_pipeline({.bytes = 64 * KiB, .pieces = 1, .calls = 1}));
+    }
+    return file->close().ok() ? 0 : 1;
+  }),
+            0);
+}
+
 // The descriptors of this process that are of the file, without those that cannot transfer bytes.
 std::vector<int> descriptors_of(const std::string& path) {
   std::vector<int> found;

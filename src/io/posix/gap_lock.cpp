@@ -4,13 +4,15 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+
 namespace millrace::io {
 
 namespace {
 
-struct flock lock_of(std::uint64_t inode, GapLock::Kind kind, short type) {
+struct flock lock_of(std::uint64_t file, GapLock::Kind kind, short type) {
   constexpr std::uint64_t behind_files = std::uint64_t{1} << 62;
-  const std::uint64_t pair = inode % (behind_files / 2) * 2;
+  const std::uint64_t pair = file % (behind_files / 2) * 2;
   struct flock lock {};
   lock.l_type = type;
   lock.l_whence = SEEK_SET;
@@ -61,20 +63,25 @@ bool GapLock::drop() {
 bool GapLock::take(Kind kind) {
   if (!found_) place_ = find_();
   found_ = true;
-  if (!place_.folder.valid() || !set(kind, F_RDLCK)) return false;
-  if (is_free(kind == Kind::pieces ? Kind::sieve : Kind::pieces)) return true;
+  const auto valid = [](const Fd& folder) { return folder.valid(); };
+  if (!std::ranges::all_of(place_.folders, valid)) return false;
+  if (set(kind, F_RDLCK) && is_free(kind == Kind::pieces ? Kind::sieve : Kind::pieces)) return true;
   (void)set(kind, F_UNLCK);
   return false;
 }
 
 bool GapLock::set(Kind kind, short type) const {
-  struct flock lock = lock_of(place_.inode, kind, type);
-  return ::fcntl(place_.folder.get(), F_OFD_SETLK, &lock) == 0;
+  return std::ranges::all_of(place_.folders, [&](const Fd& folder) {
+    struct flock lock = lock_of(place_.file, kind, type);
+    return ::fcntl(folder.get(), F_OFD_SETLK, &lock) == 0;
+  });
 }
 
 bool GapLock::is_free(Kind kind) const {
-  struct flock lock = lock_of(place_.inode, kind, F_WRLCK);
-  return ::fcntl(place_.folder.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+  return std::ranges::all_of(place_.folders, [&](const Fd& folder) {
+    struct flock lock = lock_of(place_.file, kind, F_WRLCK);
+    return ::fcntl(folder.get(), F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+  });
 }
 
 }  // namespace millrace::io

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -17,15 +18,16 @@ namespace millrace::io {
 // A GapLock takes a kind if no other GapLock has the other kind, and keeps it until leave(). So a writer of
 // many small pieces needs two system calls in all, in place of a lock for each piece.
 //
-// Each kind is a byte, far behind the end of every file, in the lock space of the folder with the file. A
-// writer holds a shared fcntl(2) lock of its byte. Programs lock files, and not folders, so no program waits
-// for these locks. The kernel drops them when a process dies. Thread safe.
+// Each kind of a file is a byte, far behind the end of every file, in the lock spaces of two folders. A
+// writer holds a shared fcntl(2) lock of its byte in both. The root folder is the same for all names of a
+// file, and the file's own folder is the same for containers that share it. Programs lock files, and not
+// folders, so no program waits for these locks. The kernel drops them when a process dies. Thread safe.
 class GapLock {
  public:
   enum class Kind : std::uint8_t { pieces, sieve };
   struct Place {
-    Fd folder;  // open for reading; not valid: begin() is always false
-    std::uint64_t inode = 0;
+    std::array<Fd, 2> folders;  // open for reading; not valid: begin() is always false
+    std::uint64_t file = 0;     // a number of the file
   };
 
   // `find` tells the place of the file, at the first need.
@@ -49,7 +51,7 @@ class GapLock {
   bool change_to(Kind kind);
   bool take(Kind kind);
   bool drop();
-  bool set(Kind kind, short type) const;
+  bool set(Kind kind, short type) const;  // in both folders
   bool is_free(Kind kind) const;
 
   const std::function<Place()> find_;

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,10 +28,13 @@ class Gaps : public testing::Test {
   }
   void TearDown() override { ::rmdir(folder.c_str()); }
 
-  std::function<GapLock::Place()> file(std::uint64_t inode = 7) const {
-    return [this, inode] {
-      return GapLock::Place{Fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), inode};
+  // `root`: as a process sees it that is in another container.
+  std::function<GapLock::Place()> file(std::uint64_t number = 7, const char* root = "/",
+                                       std::string own = {}) const {
+    const auto open = [](const std::string& path) {
+      return Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     };
+    return [=, this] { return GapLock::Place{{open(root), open(own.empty() ? folder : own)}, number}; };
   }
   static bool writes(GapLock& lock, Kind kind) {
     const bool may = lock.begin(kind);
@@ -74,6 +78,17 @@ TEST_F(Gaps, FilesOfOneFolderAreApart) {
   GapLock one(file(7)), other(file(8));
   EXPECT_TRUE(writes_pieces(one));
   EXPECT_TRUE(writes(other, Kind::sieve));
+}
+
+TEST_F(Gaps, AFileMayHaveTwoNamesOrBeSharedByContainers) {
+  GapLock one(file()), by_another_name(file(7, "/", "/usr")), in_a_container(file(7, "/usr"));
+  EXPECT_TRUE(writes_pieces(one));
+  EXPECT_FALSE(writes(by_another_name, Kind::sieve));
+  EXPECT_FALSE(writes(in_a_container, Kind::sieve));
+  one.leave();
+  EXPECT_TRUE(writes(by_another_name, Kind::sieve));
+  EXPECT_TRUE(writes(in_a_container, Kind::sieve));
+  EXPECT_FALSE(writes_pieces(one));
 }
 
 TEST_F(Gaps, NothingChangesWhileAThreadWrites) {

@@ -121,6 +121,16 @@ bool read_alone(Call& call, int& result) {
   return true;
 }
 
+// True if the individual pointer ends where the bytes end, and not where the request ends: as in this
+// library.
+bool stops_at_end([[maybe_unused]] const Call& call) {
+#ifdef OPEN_MPI
+  return false;
+#else
+  return !call.nonblocking();
+#endif
+}
+
 // On a node without the file. The library checks the arguments, by a read of nothing.
 int read_from_server(Call& call) {
   Open& open = call.open;
@@ -137,7 +147,7 @@ int read_from_server(Call& call) {
   const Result<std::uint64_t> got =
       open.file->read_from_server(open.view.map, call.position, call.pieces(), call.hull.end);
   const std::uint64_t moved = got ? *got : 0;
-  if (call.moves_pointer() && moved < call.bytes) call.give_back(moved);
+  if (call.moves_pointer() && (!got || (moved < call.bytes && stops_at_end(call)))) call.give_back(moved);
   if (!got) return raise(open, got.status());
   note_read(open, moved);
   return call.complete(moved);

@@ -181,6 +181,7 @@ int write_measured(Call& call) {
        .swept = sieved ? open.view.map.estimate_swept(call.position, call.bytes, open.sweep) : 0,
        .nonblocking = call.nonblocking(),
        .goes_on = call.a.goes_on,
+       .hull = call.hull,
        .met = open.view.takes_meeting() && call.row.coordination == Coordination::independent});
   return pipeline ? write_through_pipeline(call) : write_past_pipeline(call);
 }

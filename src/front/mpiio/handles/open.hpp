@@ -95,6 +95,7 @@ struct OnFirst {
   Fd stand_in;  // the file of the library's handle; held so that the library can open its name again
   bool delete_on_close = false;  // this rank deletes the file at close
   bool maker = false;            // rank 0
+  std::string name;              // absolute, without "." and ".."
 };
 
 // Millrace's object for an MPI_File, beside the MPI library's own. MPI_File_open makes it, MPI_File_close

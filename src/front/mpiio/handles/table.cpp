@@ -169,7 +169,7 @@ Status publish_others(const Open& open, bool& wrote) {
   for (const auto& [handle, other] : table().files) {
     const bool has_written =
         other->first.location == Open::Location::elsewhere && other->writable && other->written;
-    if (!has_written || other.get() == &open || other->path != open.path) continue;
+    if (!has_written || other.get() == &open || other->first.name != open.first.name) continue;
     wrote = true;
     const Status status = other->file->publish();
     if (first.ok()) first = status;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -34,8 +35,11 @@ struct FirstAgreement {
   std::uint64_t alone;     // some rank has written it by a handle without the ranks of other nodes
   std::uint64_t file;      // a number of the file that the rank sees by this path; 0: none
   std::uint64_t other;     // the complement of `file`, so that the two tell whether all ranks see one file
+  std::uint64_t amode;
+  std::uint64_t unlike;  // the complement of `amode`
 
   bool one_file() const { return file != 0 && other == ~file; }
+  bool one_amode() const { return unlike == ~amode; }
 };
 
 std::string name_of(const Fd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
@@ -156,6 +160,7 @@ int open_in_place(const Opening& how) {
   open->first.location = stands->here ? Open::Location::here : Open::Location::elsewhere;
   open->handle = *how.fh;
   open->path = how.plan.path;
+  open->first.name = std::filesystem::absolute(how.plan.path).lexically_normal();
   open->nodes.group = how.plan.group;
   open->nodes.routed = true;
   open->nodes.meets_at_close = (how.amode & MPI_MODE_RDONLY) != 0;
@@ -228,7 +233,9 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
       others.writable ? 1u : 0u,
       others.plain && !others.routed ? 1u : 0u,
       file,
-      ~file};
+      ~file,
+      static_cast<std::uint64_t>(amode),
+      ~static_cast<std::uint64_t>(amode)};
   FirstAgreement all{};
   if (!all_at_most(comm, mine, all) || all.participants.refused != 0 || all.participants.on_one_node())
     return false;
@@ -244,7 +251,9 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
                     rank == 0,
                     all.pieces != 0,
                     all.alone != 0};
-  if (access != MPI_MODE_RDONLY && all.ledger != 0) {
+  if (!all.one_amode()) {
+    result = refuse_open(MPI_ERR_NOT_SAME);
+  } else if (access != MPI_MODE_RDONLY && all.ledger != 0) {
     // A ledger of another node could not be recovered: that node does not see the file.
     if (rank == 0)
       client::log(
