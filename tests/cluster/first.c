@@ -136,6 +136,39 @@ static void publish(MPI_File fh) {
   check(MPI_File_sync(fh), "sync");
 }
 
+/* Where the individual pointer is after reads over the end of the file. */
+static void read_over_the_end(MPI_File fh, FILE* out) {
+  MPI_Request request;
+  MPI_Status status;
+  MPI_Offset position = 0;
+  check(MPI_File_seek(fh, -7, MPI_SEEK_END), "seek");
+  check(MPI_File_read(fh, buffer, 10, MPI_BYTE, &status), "read over the end");
+  check(MPI_File_get_position(fh, &position), "position");
+  fprintf(out, "position after a read over the end %lld\n", (long long)position);
+  check(MPI_File_seek(fh, -7, MPI_SEEK_END), "seek");
+  check(MPI_File_iread(fh, buffer, 10, MPI_BYTE, &request), "iread over the end");
+  check(MPI_Wait(&request, &status), "wait");
+  check(MPI_File_get_position(fh, &position), "position");
+  fprintf(out, "position after an iread over the end %lld\n", (long long)position);
+  memset(buffer, 0x5a, sizeof buffer);
+}
+
+/* A rank reads what it has just written, by a handle of the same file with another spelling of its name. */
+static void read_by_another_name(MPI_File fh, FILE* out) {
+  MPI_File other;
+  MPI_Status status;
+  char name[4200];
+  const char* slash = strrchr(path, '/');
+  snprintf(name, sizeof name, "%.*s/.//%s", (int)(slash - path), path, slash + 1);
+  check(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDWR, MPI_INFO_NULL, &other), "open by another name");
+  unsigned char* data = data_of(11, SMALL);
+  const MPI_Offset mine = (MPI_Offset)rank * LARGE + 9000;
+  check(MPI_File_write_at(fh, mine, data, SMALL, MPI_BYTE, MPI_STATUS_IGNORE), "own");
+  told(out, MPI_File_read_at(other, mine, buffer, SMALL, MPI_BYTE, &status), "by another name", &status);
+  check(MPI_File_close(&other), "close");
+  free(data);
+}
+
 /* While the file is open for writing; what all ranks wrote has been synced. */
 static void read_all_ways(MPI_File fh, FILE* out) {
   MPI_Status status;
@@ -160,6 +193,9 @@ static void read_all_ways(MPI_File fh, FILE* out) {
   check(MPI_File_iread(fh, buffer, 300, MPI_BYTE, &request), "iread");
   check(MPI_Wait(&request, &status), "wait");
   told(out, MPI_SUCCESS, "iread", &status);
+  read_over_the_end(fh, out);
+  read_by_another_name(fh, out);
+  publish(fh);
   told(out, MPI_File_read_at_all(fh, rank * 1000 + 7, buffer, 70000, MPI_BYTE, &status), "at all", &status);
   check(MPI_File_seek(fh, rank * 333, MPI_SEEK_SET), "seek");
   check(MPI_File_read_all_begin(fh, buffer, 5000, MPI_BYTE), "begin");
