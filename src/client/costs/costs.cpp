@@ -63,8 +63,7 @@ Expected expected(const Costs& costs, const Transfer& transfer) {
   const std::uint64_t by_sweep =
       costs.call_ps + transfer.pieces * costs.swept_piece_ps + transfer.swept * costs.swept_byte_ps;
   const std::uint64_t calls = transfer.swept != 0 ? by_sweep : by_calls;
-  const std::uint64_t question = transfer.asks ? costs.trip_ps : 0;
-  const std::uint64_t direct = scaled(calls, transfer.library) + question + disk - disk / tail;
+  const std::uint64_t direct = scaled(calls, transfer.library) + disk - disk / tail;
   const std::uint64_t agents = system + transfer.bytes * costs.through_byte_ps;
   const std::uint64_t delay = transfer.met ? agents / 1024 * transfer.crowding : 0;
   const std::uint64_t through = records_ps(costs, transfer) + agents + delay;

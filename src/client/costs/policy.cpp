@@ -35,12 +35,16 @@ Choice choose(const Settings& process, const FileSettings& file, const Transfer&
   if (const std::uint64_t above = process.direct_above_bytes; above != 0) {
     return asked_for(mean < above, Reason::direct_above, above);
   }
-  // A file that is in the pipeline stays there for all but clear gains: calls that go past it ask for the
-  // bytes that are pending in their way.
-  const bool faster = transfer.entered ? both.direct_ps + both.direct_ps / least_gain > both.pipeline_ps
-                                       : both.direct_ps > both.pipeline_ps + both.pipeline_ps / least_gain;
+  // A file that is in the pipeline stays there for all but clear gains.
+  const auto is_slower = [&](std::uint64_t direct_ps) {
+    return transfer.entered ? direct_ps + direct_ps / least_gain > both.pipeline_ps
+                            : direct_ps > both.pipeline_ps + both.pipeline_ps / least_gain;
+  };
+  std::uint64_t direct_ps = both.direct_ps;
+  if (!is_slower(direct_ps) && transfer.asks) direct_ps += costs.trip_ps;
+  const bool faster = is_slower(direct_ps);
   const Reason why = faster ? Reason::pipeline_faster : Reason::library_as_fast;
-  return {faster, {why, mean, both.direct_ps / 1000, both.pipeline_ps / 1000}, true, both};
+  return {faster, {why, mean, direct_ps / 1000, both.pipeline_ps / 1000}, true, both};
 }
 
 std::uint64_t break_even(const Costs& costs, bool made_stable) {

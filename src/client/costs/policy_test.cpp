@@ -152,6 +152,21 @@ TEST(Account, AnAgentThatRunsCostsNoStart) {
   EXPECT_TRUE(Account(costs).pays_to_enter({0, 0}, runs));
 }
 
+TEST(Policy, ALargePieceTakesThePipelineIfItWouldHaveToAskTheAgent) {
+  const Costs costs = typical_costs();
+  Transfer large{.bytes = 64 * KiB, .pieces = 1, .calls = 1};
+  large.entered = true;
+  const Choice past = choose({}, {}, large, costs);
+  large.asks = true;
+  const Choice asks = choose({}, {}, large, costs);
+  EXPECT_FALSE(past.pipeline);
+  EXPECT_TRUE(asks.pipeline);
+  EXPECT_EQ(asks.expected.direct_ps, past.expected.direct_ps) << "without the question, for the report";
+  EXPECT_EQ(asks.ground.value, (past.expected.direct_ps + costs.trip_ps) / 1000);
+  large.bytes = 4 * MiB;
+  EXPECT_FALSE(choose({}, {}, large, costs).pipeline);
+}
+
 TEST(Account, TheLibrarysCallsTellWhatTheyCost) {
   const Costs costs = typical_costs();
   Account account(costs);
