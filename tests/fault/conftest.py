@@ -156,8 +156,15 @@ class Job:
         return found
 
     def agent(self) -> int:
-        assert eventually(lambda: len(self.agents()) == 1, 20), f"agents: {self.agents()}\n{self.err}"
-        return self.agents()[0]
+        looks: list[list[int]] = [[]]
+
+        def settled() -> bool:
+            """The process that a rank starts ends as soon as the agent is in the background."""
+            looks.append(self.agents())
+            return len(looks[-1]) == 1 and looks[-1] == looks[-2]
+
+        assert eventually(settled, 20), f"agents: {looks[-1]}\n{self.err}"
+        return looks[-1][0]
 
     def at_stop(self, ranks: int = 2) -> dict[int, int]:
         """Waits until all ranks are at their stop; their processes, by rank."""
