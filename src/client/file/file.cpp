@@ -365,12 +365,10 @@ void OpenedFile::leave(bool at_exit) {
 std::unique_ptr<File> open(OpenRequest request, Process& process) {
   const Settings& settings = process.settings();
   Reason barred = Reason::none;
-  if (!settings.enabled) {
+  if (!settings.enabled || !path_selected(settings, request.path)) {
     barred = Reason::set_direct;
   } else if (!request.writable && !request.through) {
     barred = request.left != Reason::none ? request.left : Reason::only_reads;
-  } else if (!path_selected(settings, request.path)) {
-    barred = Reason::set_direct;
   } else if (request.left != Reason::none) {
     barred = request.left;
   }
