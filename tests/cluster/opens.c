@@ -175,6 +175,19 @@ static void while_others_wait(const char* how) {
   }
 }
 
+static void good(int error, const char* what) {
+  if (error != MPI_SUCCESS) fail(what);
+}
+
+/* In MPI_File_preallocate of Open MPI 4.1 a rank that comes late finds the file long enough and leaves out a
+ * broadcast. The next broadcasts on this file give wrong values, and MPI_File_set_size fails or waits for
+ * ever. So it comes last. */
+#ifdef OPEN_MPI
+static const int preallocates_once = 1;
+#else
+static const int preallocates_once = 0;
+#endif
+
 /* The file gets longer by a collective call, and each rank at once reads new zeros at its end. */
 static void grow(void) {
   enum { ROUNDS = 6, PIECES = 8, PIECE = 64 };
@@ -185,16 +198,19 @@ static void grow(void) {
   if (MPI_File_open(MPI_COMM_WORLD, path, amode, MPI_INFO_NULL, &fh) != MPI_SUCCESS) fail("open");
   for (int round = 0; round < ROUNDS; ++round) {
     memset(data, 'a' + round, PIECE);
-    MPI_File_set_size(fh, 0);
+    const int preallocates = preallocates_once ? round == ROUNDS - 1 : round % 2 != 0;
+    good(MPI_File_set_size(fh, 0), "set_size to 0");
     for (int i = 0; i < PIECES; ++i) {
       const MPI_Offset at = all * i + (MPI_Offset)PIECE * rank;
       MPI_File_write_at(fh, at, data, PIECE, MPI_BYTE, MPI_STATUS_IGNORE);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    MPI_File_set_size(fh, all * 3);
+    good(MPI_File_set_size(fh, all * 3), "set_size");
     MPI_Barrier(MPI_COMM_WORLD);
-    if (round % 2 == 0) MPI_File_set_size(fh, all * 12);
-    if (round % 2 != 0) MPI_File_preallocate(fh, all * 12);
+    if (preallocates)
+      good(MPI_File_preallocate(fh, all * 12), "preallocate");
+    else
+      good(MPI_File_set_size(fh, all * 12), "set_size to more");
     for (int i = 0; i < 2; ++i) {
       MPI_Status status;
       int count = 0;
@@ -202,7 +218,7 @@ static void grow(void) {
       MPI_File_read_at(fh, i == 0 ? all * 3 + 17 : all * 12 - PIECE, data, 47, MPI_BYTE, &status);
       MPI_Get_count(&status, MPI_BYTE, &count);
       if (count != 47) fail("a read beyond the old end");
-      for (int at = 0; at < 47 && round % 2 == 0; ++at) /* Open MPI preallocates with any bytes */
+      for (int at = 0; at < 47 && !preallocates; ++at) /* Open MPI preallocates with any bytes */
         if (data[at] != 0) fail("a byte that nobody has written");
     }
     MPI_Offset size = 0;
