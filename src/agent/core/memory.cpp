@@ -19,7 +19,9 @@ Status Memory::prepare(const FileSettings& settings) {
   if (!shared_.pool) {
     const std::uint64_t bytes = std::min(settings.sort_buffer_bytes,
                                          std::max(shared_.pool_bound_bytes, rule_of("sort_buffer").least));
-    shared_.pool = std::make_unique<BlockPool>(bytes, settings.record_max_bytes);
+    shared_.pool = std::move(resting_);
+    if (!shared_.pool || !shared_.pool->serves(bytes, settings.record_max_bytes))
+      shared_.pool = std::make_unique<BlockPool>(bytes, settings.record_max_bytes);
     shared_.record_max_bytes = 0;
   }
   const BlockPool& pool = *shared_.pool;
@@ -37,6 +39,11 @@ void Memory::allow_records(std::uint32_t most_bytes) {
   const std::uint32_t spans = pool.spans(most_bytes);
   shared_.budget.resize(pool.all(), spans, pool.slots(),
                         std::max({static_cast<std::uint32_t>(window), spans, pool.slots()}));
+}
+
+void Memory::let_go() {
+  shared_.pool->rest();
+  resting_ = std::move(shared_.pool);
 }
 
 // The larger records of the refused file would otherwise keep room that records of other files need.

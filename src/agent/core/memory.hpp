@@ -17,15 +17,16 @@ class Memory {
  public:
   Memory(Shared& shared, const Files& files) : shared_(shared), files_(files) {}
 
-  // Prepares for a file that is opened: makes the pool if there is none, and room for records of its size.
-  // Code::unsupported if two of its records do not fit.
+  // Prepares for a file that is opened: makes the pool if there is none, or takes the one that rests, and
+  // room for records of its size. Code::unsupported if two of its records do not fit.
   Status prepare(const FileSettings& settings);
   // Counts shares and reserved blocks anew. False: too many lanes are fed.
   bool share_out();
   // The open is refused: undoes prepare(). Returns `why`.
   Status refuse(Status why, std::uint32_t record_max_before);
-  // The last file has ended.
-  void let_go() { shared_.pool.reset(); }
+  // The last file has ended. Its pool rests: new memory costs more than a copy into it, and a program that
+  // writes a checkpoint writes the next one.
+  void let_go();
 
   // As Shared::ready(), for a record of an agent upstream: a fed lane has a share of its own.
   bool ready(const Lane& lane) const;
@@ -41,6 +42,7 @@ class Memory {
 
   Shared& shared_;
   const Files& files_;
+  std::unique_ptr<BlockPool> resting_;
   std::vector<Budget::Lane> lanes_;  // scratch
 };
 

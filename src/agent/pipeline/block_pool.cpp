@@ -67,6 +67,12 @@ LazyPool::LazyPool(std::size_t item_bytes, std::uint32_t count) : item_bytes_(it
 
 LazyPool::~LazyPool() { ::munmap(base_, mapped_bytes_); }
 
+void LazyPool::rest() {
+  (void)::madvise(base_, mapped_bytes_, MADV_FREE);
+  free_head_ = none;
+  untouched_ = in_use_ = peak_ = 0;
+}
+
 BlockPool::BlockPool(std::uint64_t sort_buffer_bytes, std::uint64_t block_bytes)
     : blocks(block_bytes, block_count(sort_buffer_bytes, block_bytes)),
       fine_maps(block_bytes / 4, fine_count(blocks.count(), block_bytes)),
@@ -74,9 +80,14 @@ BlockPool::BlockPool(std::uint64_t sort_buffer_bytes, std::uint64_t block_bytes)
       coarse_cover_(block_bytes / 32, blocks.count()),
       coarse_start_(block_bytes / 32, blocks.count()),
       meta_(sizeof(Block), blocks.count()),
+      sort_buffer_bytes_(sort_buffer_bytes),
       block_shift_(static_cast<std::uint32_t>(std::countr_zero(block_bytes))),
       slots_(slot_count(blocks.count(), block_bytes)),
       chunk_shift_(block_shift_ + static_cast<std::uint32_t>(std::countr_zero(slots_))) {}
+
+void BlockPool::rest() {
+  for (LazyPool* one : {&blocks, &fine_maps, &chunks, &coarse_cover_, &coarse_start_, &meta_}) one->rest();
+}
 
 std::uint64_t BlockPool::metadata_bytes() const {
   const std::uint64_t per_block = description_bytes(block_bytes());

@@ -33,6 +33,9 @@ class LazyPool {
     free_head_ = id;
     --in_use_;
   }
+  // All items have been released, and their bytes are not needed: the system may take the memory when it is
+  // short of it. Until then, the next use of an item costs no new page.
+  void rest();
   std::byte* at(std::uint32_t id) const { return base_ + std::size_t{id} * item_bytes_; }
 
   std::size_t item_bytes() const { return item_bytes_; }
@@ -130,6 +133,13 @@ class BlockPool {
   std::uint64_t peak_bytes() const { return std::uint64_t{blocks.peak()} << block_shift_; }
   std::uint64_t metadata_bytes() const;
 
+  // True if it was made for these sizes.
+  bool serves(std::uint64_t sort_buffer_bytes, std::uint64_t block_bytes) const {
+    return sort_buffer_bytes == sort_buffer_bytes_ && block_bytes == blocks.item_bytes();
+  }
+  // The last file has ended: see LazyPool::rest().
+  void rest();
+
   LazyPool blocks;
   LazyPool fine_maps;
   LazyPool chunks;
@@ -141,6 +151,7 @@ class BlockPool {
   LazyPool coarse_cover_;
   LazyPool coarse_start_;
   LazyPool meta_;
+  std::uint64_t sort_buffer_bytes_;
   std::uint32_t block_shift_;
   std::uint32_t slots_;
   std::uint32_t chunk_shift_;

@@ -3,6 +3,7 @@
 #include "agent/pipeline/sort_buffer.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <random>
@@ -218,6 +219,34 @@ TEST(BlockPool, descriptions_stay_bounded_at_every_size) {
       EXPECT_GE(pool.fine_maps.count(), pool.slots());
     }
   }
+}
+
+// The kernel takes memory that rests only if it is short of memory.
+TEST(BlockPool, that_rests_is_as_new_and_keeps_its_memory) {
+  BlockPool pool(16 * MiB, 32 * KiB);
+  SortBuffer sort(pool, true);
+  const std::vector<std::byte> record(32 * KiB, std::byte{1});
+  const auto fill = [&] {
+    for (std::uint64_t at = 0; at < 8 * MiB; at += record.size()) sort.insert(at, record);
+    for (std::uint32_t id = sort.take_next(); id != LazyPool::none; id = sort.take_next())
+      free_chunk(pool, id);
+  };
+  const auto faults = [] {
+    rusage used = {};
+    EXPECT_EQ(::getrusage(RUSAGE_THREAD, &used), 0);
+    return used.ru_minflt;
+  };
+  const long before = faults();
+  fill();
+  const long first = faults() - before;
+  EXPECT_EQ(pool.peak_bytes(), 8 * MiB);
+  pool.rest();
+  EXPECT_EQ(pool.peak_bytes(), 0u);
+  EXPECT_EQ(pool.free().blocks, pool.all().blocks);
+  const long rested = faults();
+  fill();
+  EXPECT_LT((faults() - rested) * 2, first);
+  EXPECT_EQ(pool.peak_bytes(), 8 * MiB);
 }
 
 }  // namespace
