@@ -86,6 +86,7 @@ void open_everywhere(Team& team, Place& place, OpenRequest request, const Meetin
   if (all == ready) return;
   plan.file->withdraw();  // an agent of another node lacks the file; no rank has written yet
   plan.apart = all == refused ? Apart::refused : Apart::unreachable;
+  plan.through = Through::none;
   again.left = why(plan.apart);
   plan.file = place.open(std::move(again));
 }
@@ -202,7 +203,7 @@ Plan plan_write(Team& team, Place& place, Wishes wishes) {
   if (plan.apart != Apart::no) meeting.routing = {};
   plan.route = meeting.route;
   plan.first_of_node = meeting.first_of_node;
-  if (!plan.one_node && all.written == 0) plan.through = heard.word.through;
+  if (!plan.one_node && plan.apart == Apart::no && all.written == 0) plan.through = heard.word.through;
   plan.reads_alone = plan.one_node && all.library_reads == 0 && wishes.reads;
   open_everywhere(team, place,
                   {.path = std::move(wishes.path),

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdint>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <span>
@@ -51,6 +53,7 @@ class TestPlace final : public Place {
   explicit TestPlace(std::uint16_t node) : node_(node) {}
   bool agent_starts = true, refuses = false, is_reached = true;
   std::uint64_t file_bytes = 0;
+  bool remote = true;
 
   std::uint64_t node() const override { return node_; }
   std::uint64_t host() const override { return node_; }
@@ -66,7 +69,7 @@ class TestPlace final : public Place {
     for (std::byte& byte : random) byte = std::byte{3};
     return true;
   }
-  Sight look(const TargetFile&) override { return {true, file_bytes, 0, 0}; }
+  Sight look(const TargetFile&) override { return {remote, file_bytes, 0, 0}; }
   KnownCosts costs_of(const TargetFile&) override { return {}; }
   FileStamp stamp_of(const std::string&) override { return {}; }
   Result<std::unique_ptr<Source>> open_source(const std::string&) override { return Code::unsupported; }
@@ -125,10 +128,13 @@ void agree(std::vector<std::unique_ptr<Rank>>& ranks, Protocol protocol) {
 
 // All ranks end with this reason.
 void expect_apart(std::vector<std::unique_ptr<Rank>> ranks, Apart apart) {
+  for (const auto& rank : ranks) rank->wishes.reads = true;
+  ranks[0]->place.file_bytes = worth_carrying_bytes;
   agree(ranks, plan_write);
   for (const auto& rank : ranks) {
     EXPECT_TRUE(rank->plan.ours);
     EXPECT_EQ(rank->plan.apart, apart);
+    EXPECT_EQ(rank->plan.through, Through::none);
     EXPECT_EQ(rank->request().left, why(apart));
     EXPECT_EQ(rank->request().routing.lanes, 0U);
   }
@@ -249,6 +255,75 @@ TEST(Plan, AFileThatIsOnlyReadIsCopiedCarriedOrLeft) {
   EXPECT_EQ(read(Stage::pieces, 1, true).through, Through::all);
   EXPECT_TRUE(read(Stage::whole, 1, true).copied);
   EXPECT_EQ(read(Stage::whole, 1, false).through, Through::none);
+}
+
+// --- docs/reference/ways.md ---
+
+struct FileKind {
+  const char* name;
+  bool remote;
+  bool coherent;
+};
+
+constexpr std::array<FileKind, 3> file_kinds{
+    {{"one machine", false, true}, {"network, coherent", true, true}, {"network, other", true, false}}};
+// `share`: of the last file of the series, in thousandths.
+Plan plan_of(std::uint16_t nodes, bool writable, const FileKind& kind, Stage stage, std::uint32_t share) {
+  auto ranks = ranks_on(nodes);
+  for (const auto& rank : ranks) {
+    Wishes& wishes = rank->wishes;
+    wishes.reads = true;
+    wishes.leads = true;
+    wishes.settings.stage = stage;
+    wishes.words.library_reads = writable && (kind.remote || nodes != 1) ? 1 : 0;
+    wishes.words.incoherent = writable && !kind.coherent ? 1 : 0;
+    wishes.world = static_cast<std::uint32_t>(ranks.size());
+    wishes.share = share;
+    wishes.copy = [](std::uint64_t, std::uint32_t) { return true; };
+    rank->place.remote = kind.remote;
+    rank->place.file_bytes = worth_carrying_bytes;
+  }
+  agree(ranks, writable ? plan_write : plan_read);
+  return std::move(ranks[0]->plan);
+}
+
+std::string line_of_table(std::uint16_t nodes, bool writable, const FileKind& kind) {
+  bool through = false;
+  std::string reads;
+  for (const Stage stage : {Stage::automatic, Stage::none, Stage::pieces, Stage::whole}) {
+    bool own = false, small = false, all = false, copy = false;
+    for (const std::uint32_t share : {ReadShares::unknown, 1000U}) {
+      const Plan plan = plan_of(nodes, writable, kind, stage, share);
+      through |= plan.ours && writable && plan.apart == Apart::no;
+      own |= plan.reads_alone;
+      small |= plan.through == Through::small;
+      all |= plan.through == Through::all;
+      copy |= plan.copied;
+    }
+    reads += std::string(" | library") + (own ? ", own pieces" : "") +
+             (small ? ", servers (small pieces)" : "") + (all ? ", servers" : "") +
+             (copy ? ", node copy" : "");
+  }
+  return std::string("| ") + (nodes == 1 ? "one" : "several") + " | " + kind.name + " | " +
+         (writable ? "written" : "only read") + " | " +
+         (!writable ? "-"
+          : through ? "library, pipeline"
+                    : "library") +
+         reads + " |";
+}
+
+// The page has one line for each case, as the protocol decides it.
+TEST(Plan, TheGuideHasTheTableOfWays) {
+  std::string expected;
+  for (const std::uint16_t nodes : {std::uint16_t{1}, std::uint16_t{2}})
+    for (const FileKind& kind : file_kinds)
+      for (const bool writable : {true, false})
+        if (nodes == 1 || kind.remote) expected += line_of_table(nodes, writable, kind) + "\n";
+  std::ifstream page(MILLRACE_SOURCE_DIR "/docs/reference/ways.md");
+  std::string found, line;
+  while (std::getline(page, line))
+    if (line.starts_with("| one |") || line.starts_with("| several |")) found += line + "\n";
+  EXPECT_EQ(found, expected);
 }
 
 }  // namespace
