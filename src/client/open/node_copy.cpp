@@ -34,22 +34,31 @@ const char* words_for(Problem problem) {
   return "";
 }
 
-// The message of each node's first rank to all ranks.
+using Name = std::array<char, 208>;
+
+// The message of each node's first rank to rank 0.
 struct Offer {
   Problem problem;
-  Topology topology;  // rank 0's counts
   FileStamp original;
-  FileSettings settings;  // rank 0's counts
   AgentAddress agent;
-  std::array<std::byte, 32> key;  // rank 0's counts
-  char copy[208];                 // the copy's name on this node
+  Name copy;  // the copy's name on this node
+};
+
+// Rank 0's message to all ranks.
+struct Answer {
+  Problem problem;      // of the first node that has one
+  std::uint32_t whose;  // that node's first rank
+  Topology topology;
+  FileStamp original;
+  FileSettings settings;
+  std::array<std::byte, 32> key;
 };
 
 class NodeCopies {
  public:
   NodeCopies(Team& team, Place& place, const StagePlan& plan) : team_(team), place_(place), plan_(plan) {}
   ~NodeCopies() {
-    if (made_) remove_copy(offer_.copy);
+    if (made_) remove_copy(name());
   }
   NodeCopies(const NodeCopies&) = delete;
   NodeCopies& operator=(const NodeCopies&) = delete;
@@ -63,11 +72,13 @@ class NodeCopies {
   void leave();
 
   StandIn stand();
-  StagedCopy take() { return {std::move(fd_), offers_[0].original, std::move(source_)}; }
+  StagedCopy take() { return {std::move(fd_), answer_.original, std::move(source_)}; }
 
  private:
   bool first_of_node() const { return static_cast<int>(nodes_[node_].first) == team_.rank(); }
   Problem prepare();
+  const char* name() const { return offer_.copy.data(); }
+  bool tell_answer(std::span<const Offer> offers);
   void unname();
   std::vector<AgentAddress> agents() const;
   void tell(const std::string& why) const;
@@ -78,9 +89,10 @@ class NodeCopies {
   Place& place_;
   const StagePlan& plan_;
   std::vector<Node> nodes_;
-  std::size_t node_ = 0;       // index of this rank's node
-  std::vector<Offer> offers_;  // of the nodes
-  Offer offer_{};
+  std::size_t node_ = 0;               // index of this rank's node
+  std::vector<std::uint32_t> firsts_;  // on rank 0: the first rank of each rank's node
+  Offer offer_{};                      // of this node
+  Answer answer_{};
   bool made_ = false;  // the copy has a name, which this rank made
   std::unique_ptr<File> chain_;
   std::unique_ptr<Source> source_;  // on rank 0
@@ -113,6 +125,7 @@ bool NodeCopies::gather_nodes() {
     enough = *std::ranges::min_element(read) >= plan_.least_share ? 1 : 0;
   }
   if (!client::tell(team_, enough) || !tell_list(team_, company.nodes)) return false;
+  for (const Share& one : all) firsts_.push_back(company.nodes[company.index_of(one.node)].first);
   node_ = company.index_of(own.node);
   nodes_ = std::move(company.nodes);
   return enough != 0;
@@ -123,49 +136,58 @@ Problem NodeCopies::prepare() {
   if (!plan_.first || team_.rank() == 0) offer_.original = place_.stamp_of(plan_.path);
   if (!plan_.first && (offer_.original.inode == 0 || offer_.original.size == 0)) return Problem::not_seen;
   const std::uint64_t size = plan_.first ? plan_.size : offer_.original.size;  // 0: of a stand-in
-  offer_.settings = plan_.settings.file;
-  offer_.topology = plan_.settings.topology;
   const std::string folder = place_.stage_directory();
-  const int length = std::snprintf(offer_.copy, sizeof offer_.copy, "%s/millrace-stage-%016llx-%zu",
+  const int length = std::snprintf(offer_.copy.data(), offer_.copy.size(), "%s/millrace-stage-%016llx-%zu",
                                    folder.c_str(), static_cast<unsigned long long>(plan_.group), node_);
-  if (length < 0 || static_cast<std::size_t>(length) >= sizeof offer_.copy) return Problem::no_directory;
+  if (length < 0 || static_cast<std::size_t>(length) >= offer_.copy.size()) return Problem::no_directory;
   if (!place_.has_room(folder, size, plan_.least_share != 0)) return Problem::no_room;
   const Result<AgentAddress> agent = place_.meet();
   if (!agent) return Problem::no_agent;
   offer_.agent = *agent;
-  if (team_.rank() == 0 && !place_.draw(offer_.key)) return Problem::no_key;
-  made_ = create_copy(offer_.copy).ok();
+  if (team_.rank() == 0 && !place_.draw(answer_.key)) return Problem::no_key;
+  made_ = create_copy(name()).ok();
   return made_ ? Problem::none : Problem::no_copy;
 }
 
 bool NodeCopies::gather_offers() {
   if (first_of_node()) offer_.problem = prepare();
-  std::vector<Offer> all;
-  if (!client::gather(team_, offer_, all)) return false;
+  std::vector<Offer> offers;
+  if (!client::gather(team_, offer_, offers) || !tell_answer(offers)) return false;
+  if (answer_.problem == Problem::none) return true;
+  tell("the node of rank " + std::to_string(answer_.whose) + " " + words_for(answer_.problem));
+  return false;
+}
+
+// All ranks get the answer and the agents' addresses, and each rank the name of its node's copy.
+bool NodeCopies::tell_answer(std::span<const Offer> offers) {
+  std::vector<Name> names;
   if (team_.rank() == 0) {
-    for (const Node& node : nodes_) offers_.push_back(all[node.first]);
+    answer_.original = offers[0].original;
+    answer_.settings = plan_.settings.file;
+    answer_.topology = plan_.settings.topology;
+    for (Node& node : nodes_) {
+      const Offer& offer = offers[node.first];
+      node.agent = offer.agent;
+      if (answer_.problem != Problem::none) continue;
+      const bool other = !plan_.first && offer.original != answer_.original;
+      answer_.problem = offer.problem == Problem::none && other ? Problem::not_seen : offer.problem;
+      answer_.whose = node.first;
+    }
+    for (const std::uint32_t first : firsts_) names.push_back(offers[first].copy);
   }
-  if (!tell_list(team_, offers_)) return false;
-  for (std::size_t node = 0; node < offers_.size(); ++node) {
-    Offer& offer = offers_[node];
-    if (offer.problem == Problem::none && !plan_.first && offer.original != offers_[0].original)
-      offer.problem = Problem::not_seen;
-    if (offer.problem == Problem::none) continue;
-    tell("the node of rank " + std::to_string(nodes_[node].first) + " " + words_for(offer.problem));
-    return false;
-  }
-  return true;
+  return client::tell(team_, answer_) && tell_list(team_, nodes_) &&
+         team_.deal(std::as_bytes(std::span(names)), std::as_writable_bytes(std::span(offer_.copy)));
 }
 
 // Tells each node's agent of its copy. Then all ranks hold the copy open, and the copy loses its name. So no
 // file stays behind, whatever happens later.
 bool NodeCopies::join() {
-  fd_ = place_.open_copy(offers_[node_].copy);
+  fd_ = place_.open_copy(name());
   bool ready = fd_.valid();
   if (ready && first_of_node()) {
-    OpenRequest request{.path = offer_.copy, .group = plan_.group, .settings = stage_settings()};
+    OpenRequest request{.path = name(), .group = plan_.group, .settings = stage_settings()};
     request.routing = chain_of(agents(), static_cast<std::uint32_t>(node_));
-    request.routing.key = offers_[0].key;
+    request.routing.key = answer_.key;
     chain_ = place_.open(std::move(request));
     ready = chain_ != nullptr && chain_->registered();
   }
@@ -185,31 +207,31 @@ bool NodeCopies::pass() {
     status = source.status();
     if (source) {
       source_ = *std::move(source);
-      status = send_whole(*chain_, *source_, offers_[0].original);
+      status = send_whole(*chain_, *source_, answer_.original);
     }
     if (!status.ok())
       tell(status.code() == Code::corrupt ? "the file changed while it was copied" : status.describe());
   }
   const bool sent = all_of(status.ok());
-  const bool whole = sent && place_.size_of(fd_) == offers_[0].original.size;
+  const bool whole = sent && place_.size_of(fd_) == answer_.original.size;
   return all_of(whole);
 }
 
 void NodeCopies::unname() {
-  if (made_) remove_copy(offer_.copy);
+  if (made_) remove_copy(name());
   made_ = false;
 }
 
 std::vector<AgentAddress> NodeCopies::agents() const {
   std::vector<AgentAddress> all;
-  all.reserve(offers_.size());
-  for (const Offer& offer : offers_) all.push_back(offer.agent);
+  all.reserve(nodes_.size());
+  for (const Node& node : nodes_) all.push_back(node.agent);
   return all;
 }
 
 // Opens the node's file on every rank. The file has no name, so it disappears when the last rank closes it.
 bool NodeCopies::hold() {
-  fd_ = place_.open_copy(offers_[node_].copy);
+  fd_ = place_.open_copy(name());
   const bool all = all_of(fd_.valid());
   unname();
   if (!all) tell("a node's ranks cannot open a file in its stage directory");
@@ -217,11 +239,11 @@ bool NodeCopies::hold() {
 }
 
 StandIn NodeCopies::stand() {
-  const Topology asked = offers_[0].topology;
+  const Topology asked = answer_.topology;
   const RoutePlan plan{asked == Topology::automatic ? Topology::direct : asked, 1, 0};
   StandIn stands{std::move(fd_), node_ == 0, nodes_[node_].ranks,
-                 routing_of(plan, agents(), static_cast<std::uint32_t>(node_)), offers_[0].settings};
-  stands.routing.key = offers_[0].key;
+                 routing_of(plan, agents(), static_cast<std::uint32_t>(node_)), answer_.settings};
+  stands.routing.key = answer_.key;
   stands.routing.stands_in = 1;
   return stands;
 }

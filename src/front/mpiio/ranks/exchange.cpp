@@ -55,6 +55,14 @@ bool MpiTeam::tell(std::span<std::byte> bytes) {
   return wait_asleep(started, request);
 }
 
+bool MpiTeam::deal(std::span<const std::byte> all, std::span<std::byte> mine) {
+  const int each = static_cast<int>(mine.size());
+  MPI_Request request;
+  const int started =
+      PMPI_Iscatter(all.data(), each, MPI_BYTE, mine.data(), each, MPI_BYTE, 0, comm_, &request);
+  return wait_asleep(started, request);
+}
+
 int MpiTeam::least(int mine) { return least_of(comm_, mine); }
 
 int least_of(MPI_Comm comm, int mine) {

@@ -41,6 +41,7 @@ class MpiTeam final : public client::Team {
   int size() const override { return size_; }
   bool gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
   bool tell(std::span<std::byte> bytes) override;
+  bool deal(std::span<const std::byte> all, std::span<std::byte> mine) override;
   int least(int mine) override;
 
  private:
