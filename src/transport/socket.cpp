@@ -45,22 +45,23 @@ std::string agent_name(std::uint64_t job_hash) {
   return text;
 }
 
-Result<Fd> listen_at(const std::string& name) {
+Result<Fd> take_name(const std::string& name) {
   Result<Fd> socket = make_socket(SOCK_NONBLOCK);
   if (!socket) return socket;
   const Address address(name);
-  if (::bind(socket->get(), address.get(), address.size) != 0 || ::listen(socket->get(), queue_max) != 0)
-    return Status::from_errno(errno);
+  if (::bind(socket->get(), address.get(), address.size) != 0) return Status::from_errno(errno);
   return socket;
 }
 
-Status take_over_listener(int listener) {
-  int listens = 0;
-  socklen_t size = sizeof listens;
-  if (::getsockopt(listener, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0)
-    return Status::from_errno(errno);
-  if (listens == 0) return Code::invalid;
-  return ::listen(listener, queue_max) == 0 ? Status() : Status::from_errno(errno);
+Status listen(const Fd& socket) {
+  return ::listen(socket.get(), queue_max) == 0 ? Status() : Status::from_errno(errno);
+}
+
+Result<Fd> listen_at(const std::string& name) {
+  Result<Fd> socket = take_name(name);
+  if (!socket) return socket;
+  const Status status = listen(*socket);
+  return status.ok() ? std::move(socket) : Result<Fd>(status);
 }
 
 Result<Fd> connect_to(const std::string& name, std::uint64_t bound_ms) {

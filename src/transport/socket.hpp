@@ -31,15 +31,16 @@ struct Received {
 // The socket name of a job's agent. `job_hash` is the hash of the job's key.
 std::string agent_name(std::uint64_t job_hash);
 
-// Takes the name and listens there. Fails with errno EADDRINUSE if another process has the name. A rank that
-// starts an agent first listens, and then passes the socket to the agent. So no other process can take the
-// name in between.
+// Takes the name, for a socket that does not listen yet. Fails with errno EADDRINUSE if another process has
+// the name. A rank that starts an agent takes the name, and passes the socket to the agent. So no other
+// process can take the name in between, and no rank waits for an agent that is not ready.
+Result<Fd> take_name(const std::string& name);
+// Lets a socket with a name listen. Peers see the credentials of this process.
+Status listen(const Fd& socket);
+// Both.
 Result<Fd> listen_at(const std::string& name);
-// The process that got a listener calls this, so that peers see its credentials from now on. Fails if the
-// socket is not a listener.
-Status take_over_listener(int listener);
-// A new agent finds its listener at this descriptor.
-inline constexpr int handed_listener = 3;
+// A new agent finds the socket with its name at this descriptor.
+inline constexpr int handed_socket = 3;
 // Connects to a listener. While the queue of the listener is full, waits up to `bound_ms`, then fails with
 // errno EAGAIN. errno ECONNREFUSED: no process listens there.
 Result<Fd> connect_to(const std::string& name, std::uint64_t bound_ms = 10'000);

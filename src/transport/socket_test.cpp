@@ -67,14 +67,16 @@ TEST(Socket, ConnectingHasABoundWhereNobodyAccepts) {
   EXPECT_EQ(queued.back().status().error(), EAGAIN);
 }
 
-TEST(Socket, AListenerThatIsHandedOverServesThoseWhoWait) {
-  Result<Fd> listener = listen_at(test_name("handed"));
-  const Result<Fd> early = connect_to(test_name("handed"));
-  ASSERT_TRUE(take_over_listener(listener->get()).ok());
-  EXPECT_TRUE(connect_to(test_name("handed")).ok());
-  EXPECT_TRUE(accept_from(listener->get()).ok());
-  EXPECT_TRUE(accept_from(listener->get()).ok());
-  EXPECT_FALSE(take_over_listener(early->get()).ok()) << "no listener";
+TEST(Socket, ANameIsTakenBeforeItsSocketListens) {
+  const Result<Fd> socket = take_name(test_name("handed"));
+  EXPECT_EQ(listen_at(test_name("handed")).status().error(), EADDRINUSE);
+  EXPECT_EQ(connect_to(test_name("handed")).status().error(), ECONNREFUSED);
+  EXPECT_FALSE(Lookout(test_name("handed")).anybody_listens());
+  ASSERT_TRUE(listen(*socket).ok());
+  const Result<Fd> peer = connect_to(test_name("handed"));
+  EXPECT_TRUE(peer.ok());
+  EXPECT_TRUE(accept_from(socket->get()).ok());
+  EXPECT_FALSE(listen(*peer).ok()) << "it has no name";
 }
 
 TEST(Memory, CanNotBeShrunkUnderTheOtherSide) {

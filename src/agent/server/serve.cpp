@@ -53,13 +53,13 @@ pid_t fork_patiently() {
 }
 
 // The background process. Writes 0 or the errno of its start to `ready`.
-int serve(const char* name, Fd listener, MakeStorage make_storage, Fd ready) {
+int serve(const char* name, Fd socket, MakeStorage make_storage, Fd ready) {
   raise_descriptors();
   std::vector<std::string> messages;
   const Settings settings = from_environment(environ, messages);
   ServerOptions options;
   options.name = name;
-  options.listener = std::move(listener);
+  options.socket = std::move(socket);
   options.directory = local_directory(settings);
   options.stats_path = settings.stats_path;
   options.trace_directory = settings.trace_directory;
@@ -95,11 +95,11 @@ int serve(const char* name, Fd listener, MakeStorage make_storage, Fd ready) {
 }
 
 // As serve(). An error that a constructor throws is told like any other.
-int serve_safely(const char* name, Fd listener, MakeStorage make_storage, Fd ready) {
+int serve_safely(const char* name, Fd socket, MakeStorage make_storage, Fd ready) {
   const Fd told(::fcntl(ready.get(), F_DUPFD_CLOEXEC, 0));  // the other one is closed by then
   int error = EIO;
   try {
-    return serve(name, std::move(listener), make_storage, std::move(ready));
+    return serve(name, std::move(socket), make_storage, std::move(ready));
   } catch (const std::bad_alloc&) {
     error = ENOMEM;
   } catch (const std::system_error& thrown) {  // of threads
@@ -113,9 +113,9 @@ int serve_safely(const char* name, Fd listener, MakeStorage make_storage, Fd rea
 }  // namespace
 
 int serve_in_background(const char* name, bool handed, MakeStorage make_storage) {
-  Fd listener(handed ? transport::handed_listener : -1);
+  Fd socket(handed ? transport::handed_socket : -1);
   // Closes all other descriptors of the rank.
-  ::syscall(SYS_close_range, static_cast<unsigned>(transport::handed_listener + (handed ? 1 : 0)), ~0u, 0u);
+  ::syscall(SYS_close_range, static_cast<unsigned>(transport::handed_socket + (handed ? 1 : 0)), ~0u, 0u);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
   Fd ready(ends[0]);
@@ -125,7 +125,7 @@ int serve_in_background(const char* name, bool handed, MakeStorage make_storage)
   if (child == 0) {
     ready.reset();
     if (::chdir("/") != 0) return errno;  // the agent must not keep a file system mounted
-    return serve_safely(name, std::move(listener), make_storage, std::move(tell));
+    return serve_safely(name, std::move(socket), make_storage, std::move(tell));
   }
   tell.reset();
   unsigned char answer = EIO;

@@ -110,10 +110,10 @@ Status Server::make_page() {
 }
 
 Result<Fd> Server::listen_at_name() {
-  if (!options_.listener.valid()) return transport::listen_at(options_.name);
-  const Status status = transport::take_over_listener(options_.listener.get());
+  if (!options_.socket.valid()) return transport::listen_at(options_.name);
+  const Status status = transport::listen(options_.socket);
   if (!status.ok()) return status;
-  return std::move(options_.listener);
+  return std::move(options_.socket);
 }
 
 Status Server::start() {

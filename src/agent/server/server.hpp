@@ -20,7 +20,7 @@ namespace millrace::agent {
 
 struct ServerOptions {
   std::string name;                        // abstract socket to listen at
-  Fd listener;                             // listens there already; invalid: none
+  Fd socket;                               // has the name already; invalid: none
   std::string directory;                   // of journals
   Core::Bounds bounds;                     // of Core; the server adds the agent's number
   std::string stats_path;                  // Core's reports are appended here; empty: off

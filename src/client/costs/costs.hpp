@@ -52,7 +52,7 @@ struct Costs {
   std::uint64_t bundled_ps = 18'000;      // a small piece in a bundle, which costs one more copy
   std::uint64_t through_byte_ps = 330;    // a byte of a record; the sink takes byte_ps in addition
   std::uint64_t trip_ps = 40'000'000;     // a question to the agent and its answer
-  std::uint64_t start_ps = 0;             // an agent's start on an idle node; 0: start it at the first piece
+  std::uint64_t start_ps = 0;  // an agent's start on an idle node; 0: start it at the first piece, and wait
   // The measured time of files divided by the expected time, in 1024ths, for each way.
   std::uint64_t taught_direct = taught_nothing;
   std::uint64_t taught_pipeline = taught_nothing;

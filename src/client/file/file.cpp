@@ -61,7 +61,9 @@ Choice OpenedFile::decide(const Transfer& transfer) {
   if (!choice.pipeline || transfer.bytes == 0 || registered()) return choice;
   // If another rank of the node has brought the file into the pipeline, this one follows.
   const Entrance entrance{request_.members, transfer.crowding, process_.joined() != nullptr};
-  if (choice.by_costs && !account_.pays_to_enter(choice.expected, entrance) && !known_to_agent())
+  if (choice.by_costs && !known_to_agent() &&
+      (!account_.pays_to_enter(choice.expected, entrance) ||
+       (request_.costs.start_ps != 0 && !process_.agent_is_up())))
     return {false, account_.too_little(choice.ground.piece_bytes, entrance), true, choice.expected};
   if (enroll(true)) return choice;
   return {false, {barred_.load(std::memory_order_relaxed)}};

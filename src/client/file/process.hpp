@@ -93,6 +93,10 @@ class Process {
     return session(false, why);
   }
 
+  // Begins to start the job's agent if there is none, and does not wait. True: session(true) need not wait
+  // for the start of an agent.
+  virtual bool agent_is_up() { return true; }
+
   // True if this process had an agent, and the agent has gone.
   virtual bool agent_has_gone() = 0;
   // Returns a session with a second agent, only for questions; nullptr: no such agent is known. After the

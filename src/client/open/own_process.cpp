@@ -41,6 +41,7 @@ class OwnProcess final : public Process {
 
   const Settings& settings() const override { return settings_; }
   Session* session(bool may_start, Reason& why) override;
+  bool agent_is_up() override;
   bool agent_has_gone() override;
   Session* successor(Reason& why) override;
   Result<OtherAgents::List> other_agents() override {
@@ -86,7 +87,10 @@ class OwnProcess final : public Process {
   std::atomic<Session*> ready_{nullptr};
   Reason unable_ = Reason::none;
   std::atomic<std::uint64_t> look_at_ns_{0};  // the time of the next look for an agent
-  std::atomic<bool> silent_{false};           // at the last look, an agent did not answer
+  std::atomic<std::uint64_t> look_at_start_ns_{0};
+  pid_t starting_ = 0;                   // this process starts the agent; 0: another one does
+  std::uint64_t starting_since_ns_ = 0;  // 0: no agent is being started
+  std::atomic<bool> silent_{false};      // at the last look, an agent did not answer
   std::vector<std::unique_ptr<Session>> successors_;
   std::atomic<Session*> successor_{nullptr};  // the last of successors_
   std::atomic<std::uint64_t> look_for_successor_ns_{0};
@@ -189,6 +193,27 @@ Session* OwnProcess::session(bool may_start, Reason& why) {
   trace_begin(settings_.trace_directory);
   ready_.store(session_.get(), std::memory_order_release);
   return session_.get();
+}
+
+// Looks at most once per millisecond. Another rank that has the name of the agent starts it.
+bool OwnProcess::agent_is_up() {
+  if (ready_.load(std::memory_order_acquire) != nullptr) return true;
+  const std::uint64_t now = now_ns();
+  if (now < look_at_start_ns_.load(std::memory_order_relaxed)) return false;
+  const std::lock_guard lock(mutex_);
+  look_at_start_ns_.store(now + transport::look_again_ns, std::memory_order_relaxed);
+  if (starting_since_ns_ == 0) {
+    if (unable_ != Reason::none || agent_.anybody_listens()) return true;
+    const Result<pid_t> child = begin_start(settings_);
+    if (!child && child.status().error() != EADDRINUSE) return true;
+    starting_ = child ? *child : 0;
+    starting_since_ns_ = now;
+  }
+  const bool late = now - starting_since_ns_ > settings_.timeout_ms * 1'000'000;
+  const bool up = starting_ != 0 ? has_ended(starting_) : agent_.anybody_listens();
+  if (!up && !late) return false;
+  starting_since_ns_ = 0;
+  return true;
 }
 
 bool OwnProcess::hold_places() {

@@ -2,10 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests with ranks and an agent as real processes: the way that a file's bytes take.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -31,16 +35,17 @@ std::unique_ptr<File> open_with_costs(const std::string& path, std::uint32_t mem
                .costs = typical_costs()});
 }
 
+constexpr int many = 300'000;  // an agent has started long before
+
 // The number of the small writes that go to the library before one takes the pipeline.
 int small_writes_before_the_pipeline(File& file, bool reads) {
-  constexpr int most = 10'000;
-  for (int i = 0; i < most; ++i) {
+  for (int i = 0; i < many; ++i) {
     const Extent extent{std::uint64_t(i) * 256, std::uint64_t(i + 1) * 256};
     if (file.enter_pipeline({.bytes = 256, .pieces = 1, .calls = 1})) return i;
     if (!file.prepare_direct_write(extent).ok()) return -1;
     if (reads && !file.flush(extent).ok()) return -1;
   }
-  return most;
+  return many;
 }
 
 TEST(Ways, AFileEntersThePipelineOnceAndAllRanksOfTheNodeFollow) {
@@ -51,7 +56,7 @@ TEST(Ways, AFileEntersThePipelineOnceAndAllRanksOfTheNodeFollow) {
   const pid_t first = job.start([&] {
     auto file = open_with_costs(path, 2);
     const int before = small_writes_before_the_pipeline(*file, false);
-    RANK_CHECK(before > 10 && before < 5'000);
+    RANK_CHECK(before > 10 && before < many);
     entered.reach();
     RANK_CHECK(followed.await());
     for (int i = 0; i < 100; ++i) {
@@ -73,13 +78,42 @@ TEST(Ways, AFileEntersThePipelineOnceAndAllRanksOfTheNodeFollow) {
   EXPECT_EQ(job.wait(second), 0);
 }
 
+// The agent's program takes half a second to start.
+TEST(Ways, TheStartOfAnAgentDelaysNoWrite) {
+  Job job("slow-start");
+  const std::string path = job.path("data"), program = job.path("program");
+  create(path);
+  std::ofstream(program) << "#!/bin/sh\nsleep 0.5\nexec \"$REAL_AGENT\" \"$@\"\n";
+  ::chmod(program.c_str(), 0700);
+  EXPECT_EQ(job.run([&] {
+    ::setenv("REAL_AGENT", ::getenv("MILLRACE_AGENT"), 1);
+    ::setenv("MILLRACE_AGENT", program.c_str(), 1);
+    auto file = open_with_costs(path, 1);
+    const Transfer small{.bytes = 256, .pieces = 1, .calls = 1};
+    const std::uint64_t begin_ns = transport::now_ns();
+    std::uint64_t before_ns = begin_ns, longest_ns = 0, writes = 0;
+    for (bool entered = false; !entered; ++writes) {
+      RANK_CHECK(before_ns - begin_ns < 20'000'000'000);
+      entered = file->enter_pipeline(small);
+      const std::uint64_t now_ns = transport::now_ns();
+      if (!entered) longest_ns = std::max(longest_ns, now_ns - before_ns);
+      before_ns = now_ns;
+    }
+    RANK_CHECK(before_ns - begin_ns > 400'000'000);
+    RANK_CHECK(writes > 10'000);
+    RANK_CHECK(longest_ns < 300'000'000);
+    return file->close().ok() ? 0 : 1;
+  }),
+            0);
+}
+
 TEST(Ways, AFileThatIsReadAfterEveryWriteNeverEntersThePipeline) {
   Job job("stays");
   const std::string path = job.path("data");
   create(path);
   EXPECT_EQ(job.run([&] {
     auto file = open_with_costs(path, 1);
-    RANK_CHECK(small_writes_before_the_pipeline(*file, true) == 10'000);
+    RANK_CHECK(small_writes_before_the_pipeline(*file, true) == many);
     return file->close().ok() ? 0 : 1;
   }),
             0);
@@ -91,7 +125,7 @@ TEST(Ways, AFileWithALargePieceAfterEverySmallOneNeverEntersThePipeline) {
   create(path);
   EXPECT_EQ(job.run([&] {
     auto file = open_with_costs(path, 1);
-    for (int i = 0; i < 10'000; ++i) {
+    for (int i = 0; i < many; ++i) {
       RANK_CHECK(!file->enter_pipeline({.bytes = 256, .pieces = 1, .calls = 1}));
       RANK_CHECK(!file->enter_pipeline({.bytes = 64 * KiB, .pieces = 1, .calls = 1}));
     }

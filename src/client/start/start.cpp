@@ -43,7 +43,7 @@ std::vector<char*> agent_environment() {
 struct Spawn {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
-  // `handed`: the descriptor that the program gets as number transport::handed_listener. `tells`: its output
+  // `handed`: the descriptor that the program gets as number transport::handed_socket. `tells`: its output
   // goes to this process's stderr.
   explicit Spawn(int handed, bool tells) {
     ::posix_spawn_file_actions_init(&files);
@@ -52,7 +52,7 @@ struct Spawn {
     const bool has_stderr = tells && ::fcntl(STDERR_FILENO, F_GETFD) >= 0;
     if (!has_stderr) ::posix_spawn_file_actions_adddup2(&files, 0, STDERR_FILENO);
     ::posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-    if (handed >= 0) ::posix_spawn_file_actions_adddup2(&files, handed, transport::handed_listener);
+    if (handed >= 0) ::posix_spawn_file_actions_adddup2(&files, handed, transport::handed_socket);
     sigset_t none, all;
     ::sigemptyset(&none);
     ::sigfillset(&all);
@@ -111,9 +111,8 @@ const char* words_of(int status) {
              : "";
 }
 
-// Starts the job's agent, at most `most_starts` times. The socket for ranks listens before the agent runs.
-// Its name is a lock: only the rank that takes the name starts the agent, and no stranger can take the name
-// afterwards.
+// Starts the job's agent, at most `most_starts` times. The name of its socket is a lock: only the rank that
+// takes the name starts the agent, and no stranger can take the name afterwards.
 class Starter {
  public:
   Starter(const Settings& settings, std::string name, std::uint64_t bound_ms)
@@ -122,15 +121,15 @@ class Starter {
   // Call it if no process listens at the name. Ok: try to connect again. Otherwise `why` may say more than
   // the status.
   Status start(std::string& why) {
-    const Result<Fd> listener = transport::listen_at(name_);
-    if (!listener) return wait_for_other(listener.status(), why);
+    const Result<Fd> socket = transport::take_name(name_);
+    if (!socket) return wait_for_other(socket.status(), why);
     first_taken_ns_ = 0;
     if (starts_++ == most_starts) {
       why = program_ + last_ + ", " + std::to_string(most_starts) + " times, and no agent listens" +
             (known_ ? "" : ": install Millrace again");
       return Code::refused;
     }
-    const Result<pid_t> child = spawn_patiently(listener->get());
+    const Result<pid_t> child = spawn_patiently(socket->get());
     if (!child) {
       if (child.status().error() == EAGAIN)
         why =
@@ -164,10 +163,10 @@ class Starter {
   }
 
   // The limit of processes may hold for a moment only, while others end.
-  Result<pid_t> spawn_patiently(int listener) const {
+  Result<pid_t> spawn_patiently(int socket) const {
     const std::uint64_t begin_ns = transport::now_ns();
     for (;;) {
-      Result<pid_t> child = spawn(program_, {name_, "handed"}, listener);
+      Result<pid_t> child = spawn(program_, {name_, "handed"}, socket);
       if (child || child.status().error() != EAGAIN) return child;
       if (transport::now_ns() - begin_ns > bound_ms_ * 1'000'000) return child;
       pause_ms(20);
@@ -279,7 +278,7 @@ bool run_recovery(const Settings& settings, const std::string& directory, const 
   // The file itself: its name may be new, or may change. A close of this descriptor drops no record locks.
   const Fd target(::open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!target.valid()) return true;
-  const std::string handed = "/proc/self/fd/" + std::to_string(transport::handed_listener);
+  const std::string handed = "/proc/self/fd/" + std::to_string(transport::handed_socket);
   const std::string agent = agent_program(settings);
   const std::size_t slash = agent.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : agent.substr(0, slash + 1);
@@ -289,6 +288,15 @@ bool run_recovery(const Settings& settings, const std::string& directory, const 
   const Result<int> left = wait_for(*child, start_bound_ms);
   return left.ok() || left.status().code() == Code::timeout;
 }
+
+Result<pid_t> begin_start(const Settings& settings) {
+  const std::string name = agent_name(settings);
+  const Result<Fd> socket = transport::take_name(name);
+  if (!socket) return socket.status();
+  return spawn(agent_program(settings), {name, "handed"}, socket->get());
+}
+
+bool has_ended(pid_t child) { return ::waitpid(child, nullptr, WNOHANG) != 0; }
 
 std::string agent_name(const Settings& settings) { return transport::agent_name(job_hash(settings)); }
 

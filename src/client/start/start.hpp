@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,6 +24,13 @@ bool run_recovery(const Settings& settings, const std::string& directory, const 
 
 // The name at which the job's agent on this node listens.
 std::string agent_name(const Settings& settings);
+
+// Begins to start the job's agent, and does not wait. When the child has ended, the agent listens, or could
+// not start. Call connect_session() then: it tries again, and says why. errno EADDRINUSE: another process has
+// the agent's name.
+Result<pid_t> begin_start(const Settings& settings);
+// True if the child has ended, or if the program has taken its status. Does not wait.
+bool has_ended(pid_t child);
 
 // Asks the kernel to read the agent's program into memory, and does not wait for it.
 void read_agent_ahead(const Settings& settings);
