@@ -87,10 +87,12 @@ class OwnProcess final : public Process {
   std::atomic<Session*> ready_{nullptr};
   Reason unable_ = Reason::none;
   std::atomic<std::uint64_t> look_at_ns_{0};  // the time of the next look for an agent
-  std::atomic<std::uint64_t> look_at_start_ns_{0};
-  pid_t starting_ = 0;                   // this process starts the agent; 0: another one does
-  std::uint64_t starting_since_ns_ = 0;  // 0: no agent is being started
-  std::atomic<bool> silent_{false};      // at the last look, an agent did not answer
+  struct {
+    std::uint64_t since_ns = 0;  // 0: no agent is being started
+    pid_t child = 0;             // of this process; 0: another rank starts the agent
+    std::atomic<std::uint64_t> look_at_ns{0};
+  } start_;
+  std::atomic<bool> silent_{false};  // at the last look, an agent did not answer
   std::vector<std::unique_ptr<Session>> successors_;
   std::atomic<Session*> successor_{nullptr};  // the last of successors_
   std::atomic<std::uint64_t> look_for_successor_ns_{0};
@@ -199,20 +201,20 @@ Session* OwnProcess::session(bool may_start, Reason& why) {
 bool OwnProcess::agent_is_up() {
   if (ready_.load(std::memory_order_acquire) != nullptr) return true;
   const std::uint64_t now = now_ns();
-  if (now < look_at_start_ns_.load(std::memory_order_relaxed)) return false;
+  if (now < start_.look_at_ns.load(std::memory_order_relaxed)) return false;
   const std::lock_guard lock(mutex_);
-  look_at_start_ns_.store(now + transport::look_again_ns, std::memory_order_relaxed);
-  if (starting_since_ns_ == 0) {
+  start_.look_at_ns.store(now + transport::look_again_ns, std::memory_order_relaxed);
+  if (start_.since_ns == 0) {
     if (unable_ != Reason::none || agent_.anybody_listens()) return true;
     const Result<pid_t> child = begin_start(settings_);
     if (!child && child.status().error() != EADDRINUSE) return true;
-    starting_ = child ? *child : 0;
-    starting_since_ns_ = now;
+    start_.child = child ? *child : 0;
+    start_.since_ns = now;
   }
-  const bool late = now - starting_since_ns_ > settings_.timeout_ms * 1'000'000;
-  const bool up = starting_ != 0 ? has_ended(starting_) : agent_.anybody_listens();
+  const bool late = now - start_.since_ns > settings_.timeout_ms * 1'000'000;
+  const bool up = start_.child != 0 ? has_ended(start_.child) : agent_.anybody_listens();
   if (!up && !late) return false;
-  starting_since_ns_ = 0;
+  start_.since_ns = 0;
   return true;
 }
 
