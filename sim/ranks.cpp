@@ -176,7 +176,7 @@ void Cluster::read(Rank& rank, Extent extent) {
     if (by != nullptr) status = by->flush(extent);
     if (told(rank, status)) check_read(rank, disk_.contents(file_of(rank)), extent, UINT32_MAX);
   }
-  if (rank.file != nullptr) rank.file->note_direct_call(extent.size());
+  if (rank.file != nullptr) rank.file->counts().moved_by_library(extent.size());
   think(rank);
 }
 

@@ -77,7 +77,7 @@ bool OpenedFile::enter_pipeline(const Transfer& transfer) {
   known.asks = session != nullptr && session->view().pending(slot_, transfer.hull);
   if (transfer.met || !registered()) known.crowding = crowding(request_.members, process_.processors());
   const Choice choice = decide(known);
-  counts_.wrote(choice, transfer);
+  counts().wrote(choice, transfer);
   if (learns()) stint_.moved(choice.pipeline, transfer.bytes, choice.expected, transfer.nonblocking);
   if (choice.pipeline)
     pieces_.let_sieve();
@@ -239,7 +239,7 @@ Status OpenedFile::prepare_own_direct_write(Extent extent) {
 // The disk can begin at once with bytes that have to be there at close.
 void OpenedFile::note_direct_write(Extent extent) {
   if (process_.is_child() || !goes_to_disk() ||
-      counts_.direct_bytes.load(std::memory_order_relaxed) < early_bytes)
+      counts().direct_bytes.load(std::memory_order_relaxed) < early_bytes)
     return;
   Session* session = session_.load(std::memory_order_acquire);
   if (session == nullptr && barred_.load(std::memory_order_relaxed) == Reason::none && enroll(true))
@@ -281,7 +281,7 @@ Status OpenedFile::sync() {
 Status OpenedFile::set_direct(const Ground& ground) {
   turned_off_.store(ground.reason);
   if (ground.reason == Reason::none) return {};
-  counts_.why_direct.store(ground);
+  counts().why_direct.store(ground);
   return keeps_ledger(request_.settings) && barred_.load() == Reason::none ? forget_ledger()
                                                                            : flush(everything);
 }
@@ -289,23 +289,8 @@ Status OpenedFile::set_direct(const Ground& ground) {
 void OpenedFile::report(Status status) {
   const std::string& path = process_.settings().stats_path;
   if (path.empty()) return;
-  Ground direct = counts_.why_direct.load();
-  if (direct.reason == Reason::none) direct = {barred_.load()};
-  report::append_line(path, to_json({request_.path,
-                                     counts_.why_pipeline.load(),
-                                     direct,
-                                     counts_.why_through.load(),
-                                     counts_.why_not_through.load(),
-                                     request_.costs.measured(),
-                                     request_.settings.strategy,
-                                     tally_.counters,
-                                     counts_.flushes.load(),
-                                     counts_.reads.load(),
-                                     counts_.read_bytes.load(),
-                                     read_ahead_ ? read_ahead_->counters() : ReadCounters{},
-                                     status,
-                                     {counts_.expected_direct_ps.load(), counts_.expected_pipeline_ps.load()},
-                                     request_.group}));
+  report::append_line(path, to_json({request_, counts(), barred_.load(), tally_.counters,
+                                     read_ahead_ ? read_ahead_->counters() : ReadCounters{}, status}));
 }
 
 Status OpenedFile::close() {
@@ -331,9 +316,9 @@ Status OpenedFile::close() {
 // Sends the last request of this open. The rank reports before it. So the agent's report, which joins the
 // reports of all ranks, is the last line about a file.
 Status OpenedFile::settle(Kind kind, Extent extent) {
-  tally_.counters.calls = counts_.calls.load();
-  tally_.counters.direct_calls = counts_.direct_calls.load();
-  tally_.counters.direct_bytes = counts_.direct_bytes.load();
+  tally_.counters.calls = counts().calls.load();
+  tally_.counters.direct_calls = counts().direct_calls.load();
+  tally_.counters.direct_bytes = counts().direct_bytes.load();
   // A rank that has not registered the file late must not do so now: its node's agent may have ended the
   // file.
   Session* session = kind == Kind::close && !request_.late ? session_of_group() : session_.load();

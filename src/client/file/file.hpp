@@ -11,6 +11,7 @@
 #include "base/settings.hpp"
 #include "client/costs/costs.hpp"
 #include "client/costs/reasons.hpp"
+#include "client/file/call_counts.hpp"
 #include "client/file/target_file.hpp"
 #include "client/view/piece.hpp"
 #include "client/way/pending_read.hpp"
@@ -117,9 +118,6 @@ class File {
   // The size of the file there, with all earlier writes.
   virtual Result<std::uint64_t> size_on_server() { return Code::unsupported; }
 
-  // Keeps the reason for the way of a read, for the report.
-  virtual void explain_read([[maybe_unused]] bool through, [[maybe_unused]] const Ground& ground) {}
-
   // The agents carry no more reads of this open: a rank has written the file.
   virtual void end_read_through() {}
 
@@ -130,10 +128,6 @@ class File {
 
   // Call it after the MPI library wrote `extent` itself. Writeback of these bytes may then begin.
   virtual void note_direct_write(Extent extent) = 0;
-  // Counts a transfer that the MPI library made in another way, for the report.
-  virtual void note_direct_call(std::uint64_t bytes) = 0;
-  // Counts a read for the report, by the MPI library or by read().
-  virtual void note_read(std::uint64_t bytes) { note_direct_call(bytes); }
 
   // For MPI_File_sync: flushes everything, then syncs the file to stable storage. Returns ok at once if no
   // byte of the file ever went through the pipeline; the caller then leaves the sync to the MPI library.
@@ -149,8 +143,6 @@ class File {
 
   // True once this rank has registered the file with the agent.
   virtual bool registered() const = 0;
-  // True once a write of this rank has taken the pipeline.
-  virtual bool used_pipeline() const = 0;
 
   // Turns the pipeline off for the rest of this open (atomic mode, shared pointers, ...), after a flush.
   // `ground` goes into the report; without a reason, the pipeline is on again.
@@ -165,6 +157,12 @@ class File {
   // A name by which the MPI library can open the same file again while this object lives, even if the file's
   // own name means another file by then. Empty: there is no other name.
   virtual std::string lasting_name() const { return {}; }
+
+  // The calls of this open, for the report. The caller counts reads, and writes without enter_pipeline().
+  CallCounts& counts() { return counts_; }
+
+ private:
+  CallCounts counts_;
 };
 
 // Opens a file for a process. It never fails. If the file cannot take the pipeline, the MPI library writes

@@ -23,8 +23,8 @@ void OpenedFile::hold_for_sync() {
 
 // With durability disk or node, the agent syncs its own writes. This function syncs the writes of the MPI
 // library.
-Status OpenedFile::make_durable() const {
-  if (!ends_on_disk(request_.settings) || !request_.writable || !counts_.any_by_library()) return {};
+Status OpenedFile::make_durable() {
+  if (!ends_on_disk(request_.settings) || !request_.writable || !counts().any_by_library()) return {};
   if (target_.holds_open()) return process_.datasync(target_.held());
   const Fd file = target_.open_again(O_RDONLY);
   if (!file.valid() && errno == ENOENT) {

@@ -37,7 +37,7 @@ Status OpenedFile::flush_own(Extent extent) {
   if (elsewhere) extent = everything;
   extent = process_.with_the_end(extent, target_);
   const TraceSpan span("flush", extent.size());
-  counts_.flushes.fetch_add(1, std::memory_order_relaxed);
+  counts().flushes.fetch_add(1, std::memory_order_relaxed);
   const Status status = ask(*session, Kind::flush, extent);
   if (elsewhere && !status.ok()) elsewhere_.store(true, std::memory_order_relaxed);
   return status;

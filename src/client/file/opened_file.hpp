@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "client/costs/policy.hpp"
-#include "client/file/call_counts.hpp"
 #include "client/file/file.hpp"
 #include "client/file/guest.hpp"
 #include "client/file/ledgers.hpp"
@@ -56,8 +55,6 @@ class OpenedFile final : public File, private Leaver {
     end_reading(false);
   }
   void note_direct_write(Extent extent) override;
-  void note_direct_call(std::uint64_t bytes) override { counts_.moved_by_library(bytes); }
-  void note_read(std::uint64_t bytes) override { counts_.read(bytes); }
   Status sync() override;
   Status close() override;
   void withdraw() override {
@@ -65,12 +62,8 @@ class OpenedFile final : public File, private Leaver {
     (void)close();
   }
   bool registered() const override { return session_.load(std::memory_order_acquire) != nullptr; }
-  bool used_pipeline() const override { return counts_.calls.load() != 0; }
   Status set_direct(const Ground& ground) override;
   Status bar(Reason reason) override { return barred_.store(reason), set_direct({reason}); }
-  void explain_read(bool through, const Ground& ground) override {
-    (through ? counts_.why_through : counts_.why_not_through).store(ground);
-  }
   std::uint64_t start_timing() override { return process_.now_ns(); }
   void stop_timing(std::uint64_t start) override {
     const std::uint64_t took = process_.now_ns() - start;
@@ -140,7 +133,7 @@ class OpenedFile final : public File, private Leaver {
                     std::uint64_t end);
   ReadAhead* carrier() { return process_.is_child() || !carries_reads() ? nullptr : read_ahead(); }
   void end_reading(bool closes);
-  Status make_durable() const;
+  Status make_durable();
   void report(Status status);
 
   Process& process_;
@@ -148,7 +141,6 @@ class OpenedFile final : public File, private Leaver {
   TargetFile target_;
   std::atomic<Reason> barred_;                    // why this open cannot take the pipeline, for good
   std::atomic<Reason> turned_off_{Reason::none};  // why it does not at present
-  CallCounts counts_;
   std::mutex enroll_mutex_;
   std::mutex known_mutex_;
   std::uint64_t openings_seen_ = 0;         // for Session::knows()

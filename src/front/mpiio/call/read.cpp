@@ -23,7 +23,7 @@ constexpr Row independent_read{Direction::read, Position::at, Coordination::inde
                                Completion::blocking};
 
 void note_read(Open& open, std::uint64_t bytes) {
-  open.file->note_read(bytes);
+  open.file->counts().read(bytes);
   open.reads.bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 
@@ -34,14 +34,17 @@ bool goes_through(const Call& call) {
   if (reads == Through::none) return false;
   if (reads == Through::all) {
     const bool carried = agents_carry(open);
-    if (carried) open.file->explain_read(true, {client::Reason::stage_chosen});
+    if (carried) open.file->counts().why_through.store({client::Reason::stage_chosen});
     return carried;
   }
   const std::uint64_t mean = call.bytes / std::max<std::uint64_t>(call.estimate_pieces(), 1);
   const bool small = mean < client::small_read_bytes;
   const bool carried = small && agents_carry(open);
   const client::Reason why = small ? client::Reason::small_reads : client::Reason::read_by_each_node;
-  if (carried || !small) open.file->explain_read(carried, {why, mean, mean, client::small_read_bytes});
+  client::CallCounts& counts = open.file->counts();
+  if (carried || !small)
+    (carried ? counts.why_through : counts.why_not_through)
+        .store({why, mean, mean, client::small_read_bytes});
   return carried;
 }
 
