@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "client/costs/policy.hpp"
+#include "client/file/agent_reads.hpp"
 #include "client/file/own_pieces.hpp"
 #include "client/file/refresh.hpp"
 #include "client/open/stage.hpp"
@@ -56,8 +57,9 @@ Status read_own_pieces(client::File& file, client::PieceSource& source) {
 // From the file, or through the agents.
 Status read_now(const Call& call, bool through) {
   client::PieceSource source = call.pieces();
-  return through ? call.open.file->read_through(call.open.view.map, call.position, source, call.hull.end)
-                 : read_own_pieces(*call.open.file, source);
+  return through
+             ? call.open.file->agent_reads()->read(call.open.view.map, call.position, source, call.hull.end)
+             : read_own_pieces(*call.open.file, source);
 }
 
 // Reads the pieces of a call, from the file or through the agents. False: the library has to read, after the
@@ -148,7 +150,7 @@ int read_from_server(Call& call) {
   if (!call.sound()) return not_on_first(open, "reading with these arguments or this view");
   if (call.moves_pointer()) call.reserve();
   const Result<std::uint64_t> got =
-      open.file->read_from_server(open.view.map, call.position, call.pieces(), call.hull.end);
+      open.file->agent_reads()->read_from_server(open.view.map, call.position, call.pieces(), call.hull.end);
   const std::uint64_t moved = got ? *got : 0;
   if (call.moves_pointer() && (!got || (moved < call.bytes && stops_at_end(call)))) call.give_back(moved);
   if (!got) return raise(open, got.status());
