@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/file/agent_reads.hpp"
 #include "client/file/file.hpp"
 #include "client/file/ledgers.hpp"
 #include "client/way/sieve.hpp"
@@ -176,7 +177,7 @@ void Cluster::read(Rank& rank, Extent extent) {
     if (by != nullptr) status = by->flush(extent);
     if (told(rank, status)) check_read(rank, disk_.contents(file_of(rank)), extent, UINT32_MAX);
   }
-  if (rank.file != nullptr) rank.file->note_direct_call(extent.size());
+  if (rank.file != nullptr) rank.file->counts().moved_by_library(extent.size());
   think(rank);
 }
 
@@ -187,7 +188,8 @@ void Cluster::read_from_server(Rank& rank, Extent extent) {
   std::vector<std::byte> file(extent.end);
   const client::PieceSource source(bytes, extent.begin, bytes.filetype(), file.data() + extent.begin,
                                    extent.size());
-  const Result<std::uint64_t> got = rank.file->read_from_server(bytes, extent.begin, source, extent.end);
+  const Result<std::uint64_t> got =
+      rank.file->agent_reads()->read_from_server(bytes, extent.begin, source, extent.end);
   if (!told(rank, got.status())) return;
   file.resize(extent.begin + *got);
   check_read(rank, file, extent, begun);

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "client/file/agent_reads.hpp"
 #include "client/file/file.hpp"
 #include "client/view/typemap.hpp"
 #include "cluster.hpp"
@@ -97,7 +98,7 @@ void Cluster::read_through(Rank& rank, const Step& step) {
     return think(rank);
   }
   if (rank.reader.through && step.on_their_way == 0)
-    got = by->read_through(view, step.extent.begin, source_of(reading), hull.end);
+    got = by->agent_reads()->read(view, step.extent.begin, source_of(reading), hull.end);
   rank.reader.had_window |= rank.reader.through;
   end_reading(rank, std::move(reading), got);
   think(rank);
@@ -107,7 +108,7 @@ void Cluster::read_through(Rank& rank, const Step& step) {
 bool Cluster::start_reading(Rank& rank, Reader::Reading& reading, Status& got) {
   const std::uint64_t end = reading.view->hull_of(reading.positions.begin, reading.positions.size()).end;
   Result<std::unique_ptr<client::PendingRead>> read =
-      reader_of(rank)->start_read_through(*reading.view, reading.positions.begin, source_of(reading), end);
+      reader_of(rank)->agent_reads()->start(*reading.view, reading.positions.begin, source_of(reading), end);
   rank.reader.had_window |= rank.reader.through;
   got = read.status();
   if (!read) return false;
@@ -203,7 +204,7 @@ void Cluster::sync_reader(Rank& rank) {
 void Cluster::leave_agents(Rank& rank) {
   if (!scenario_.reads.until_written || !std::exchange(rank.reader.through, false)) return;
   note(rank, "reads through agents no more: rank");
-  if (rank.file != nullptr) rank.file->end_read_through();
+  if (rank.file != nullptr) rank.file->agent_reads()->stop();
 }
 
 // In the front, this is a part of MPI_File_sync and of collective reads.

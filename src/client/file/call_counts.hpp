@@ -26,12 +26,15 @@ class CallCounts {
     direct_calls.fetch_add(1, std::memory_order_relaxed);
     direct_bytes.fetch_add(bytes, std::memory_order_relaxed);
   }
+  // Of a read by the MPI library or by read().
   void read(std::uint64_t bytes) {
     reads.fetch_add(1, std::memory_order_relaxed);
     read_bytes.fetch_add(bytes, std::memory_order_relaxed);
     moved_by_library(bytes);
   }
 
+  // True once a write of this rank has taken the pipeline.
+  bool used_pipeline() const { return calls.load() != 0; }
   // Both counts are needed: the bytes of some calls are unknown, and some bytes belong to a call that began
   // in the pipeline.
   bool any_by_library() const { return direct_calls.load() != 0 || direct_bytes.load() != 0; }

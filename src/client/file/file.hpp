@@ -11,9 +11,9 @@
 #include "base/settings.hpp"
 #include "client/costs/costs.hpp"
 #include "client/costs/reasons.hpp"
+#include "client/file/call_counts.hpp"
 #include "client/file/target_file.hpp"
 #include "client/view/piece.hpp"
-#include "client/way/pending_read.hpp"
 #include "extent/extent.hpp"
 #include "transport/route.hpp"
 
@@ -35,13 +35,17 @@ struct OpenRequest {
   TargetFile found = {};            // the file of `path`, if the front end has already looked for it
   std::uint64_t file_bytes = 0;     // size of a file that is only read, as the ranks agreed; 0: not known
   Status named = {};          // the error of bringing the file's name to the disk: sync or close tells it
-  bool leaves_small = false;  // read_through() leaves small reads that nobody can foresee to the caller
+  bool leaves_small = false;  // AgentReads::read() leaves small reads that nobody can foresee to the caller
   bool late = false;          // this rank registers the file with its agent at its first need
+
+  // Such a handle has no bytes of its own, and asks for those of other handles as a guest does.
+  bool only_reads() const { return !writable && stand_in.empty(); }
+  // True if the time of its calls counts for the costs.
+  bool learns() const { return file_system != 0; }
 };
 
-class FileView;
+class AgentReads;
 class OwnPieces;
-class PieceSource;
 class Process;
 
 // One open file of this process, as seen by front ends. The first write through the pipeline contacts the
@@ -89,39 +93,8 @@ class File {
   // only the MPI library does.
   virtual OwnPieces* own_pieces() { return nullptr; }
 
-  // Reads pieces through the agents (OpenRequest::through), from `position` of the view's data on. `end` is
-  // the end of the last piece in the file. Not ok: as for read().
-  virtual Status read_through([[maybe_unused]] const FileView& view, [[maybe_unused]] std::uint64_t position,
-                              [[maybe_unused]] const PieceSource& source,
-                              [[maybe_unused]] std::uint64_t end) {
-    return Code::unsupported;
-  }
-
-  // Begins such a read and does not wait for its bytes. Not ok: no memory has changed. End the read before
-  // close().
-  virtual Result<std::unique_ptr<PendingRead>> start_read_through([[maybe_unused]] const FileView& view,
-                                                                  [[maybe_unused]] std::uint64_t position,
-                                                                  [[maybe_unused]] const PieceSource& source,
-                                                                  [[maybe_unused]] std::uint64_t end) {
-    return Code::unsupported;
-  }
-
-  // For a node without the file (OpenRequest::stand_in). Reads pieces from the file server, with all earlier
-  // writes. Returns the number of bytes: the file may end before the last piece.
-  virtual Result<std::uint64_t> read_from_server([[maybe_unused]] const FileView& view,
-                                                 [[maybe_unused]] std::uint64_t position,
-                                                 [[maybe_unused]] const PieceSource& source,
-                                                 [[maybe_unused]] std::uint64_t end) {
-    return Code::unsupported;
-  }
-  // The size of the file there, with all earlier writes.
-  virtual Result<std::uint64_t> size_on_server() { return Code::unsupported; }
-
-  // Keeps the reason for the way of a read, for the report.
-  virtual void explain_read([[maybe_unused]] bool through, [[maybe_unused]] const Ground& ground) {}
-
-  // The agents carry no more reads of this open: a rank has written the file.
-  virtual void end_read_through() {}
+  // Reads through the agents. Never nullptr for an open with OpenRequest::through or a stand-in.
+  virtual AgentReads* agent_reads() { return nullptr; }
 
   // These two functions measure the time of the MPI library's direct writes and of MPI_File_sync. The record
   // of costs compares it with the expected time. close() measures its own time.
@@ -130,10 +103,6 @@ class File {
 
   // Call it after the MPI library wrote `extent` itself. Writeback of these bytes may then begin.
   virtual void note_direct_write(Extent extent) = 0;
-  // Counts a transfer that the MPI library made in another way, for the report.
-  virtual void note_direct_call(std::uint64_t bytes) = 0;
-  // Counts a read for the report, by the MPI library or by read().
-  virtual void note_read(std::uint64_t bytes) { note_direct_call(bytes); }
 
   // For MPI_File_sync: flushes everything, then syncs the file to stable storage. Returns ok at once if no
   // byte of the file ever went through the pipeline; the caller then leaves the sync to the MPI library.
@@ -149,8 +118,6 @@ class File {
 
   // True once this rank has registered the file with the agent.
   virtual bool registered() const = 0;
-  // True once a write of this rank has taken the pipeline.
-  virtual bool used_pipeline() const = 0;
 
   // Turns the pipeline off for the rest of this open (atomic mode, shared pointers, ...), after a flush.
   // `ground` goes into the report; without a reason, the pipeline is on again.
@@ -165,6 +132,12 @@ class File {
   // A name by which the MPI library can open the same file again while this object lives, even if the file's
   // own name means another file by then. Empty: there is no other name.
   virtual std::string lasting_name() const { return {}; }
+
+  // The calls of this open, for the report. The caller counts reads, and writes without enter_pipeline().
+  CallCounts& counts() { return counts_; }
+
+ private:
+  CallCounts counts_;
 };
 
 // Opens a file for a process. It never fails. If the file cannot take the pipeline, the MPI library writes

@@ -30,11 +30,9 @@ class GuestFile final : public File {
     return status.ok() ? successor_.before_writing(target_.number(), extent) : status;
   }
   void note_direct_write(Extent) override {}
-  void note_direct_call(std::uint64_t) override {}
   Status sync() override { return {}; }  // this handle has written no bytes through the pipeline
   Status close() override { return {}; }
   bool registered() const override { return false; }
-  bool used_pipeline() const override { return false; }
   Status set_direct(const Ground&) override { return flush(everything); }
   const FileSettings& settings() const override { return process_.settings().file; }
 

@@ -47,30 +47,34 @@ std::string words_of_reads(Status why) {
 
 std::string to_json(const FileReport& report) {
   const transport::ClientCounters& c = report.counters;
+  const CallCounts& counts = report.counts;
+  const OpenRequest& request = report.request;
+  Ground direct = counts.why_direct.load();
+  if (direct.reason == Reason::none) direct = {report.barred};
   std::vector<std::string> reasons;
   std::vector<report::JsonObject> grounds;
   const auto add = [&](const char* way, const Ground& ground, bool pipeline) {
     if (ground.reason == Reason::none) return;
     reasons.push_back(std::string(way) + ": " + std::string(text_of(ground.reason).text));
-    grounds.push_back(described(way, ground, pipeline, report.costs_measured));
+    grounds.push_back(described(way, ground, pipeline, request.costs.measured()));
   };
-  add("pipeline", report.pipeline, true);
-  add("direct", report.direct, false);
-  add("read through agents", report.read_through, true);
-  add("read by the library", report.read_direct, false);
+  add("pipeline", counts.why_pipeline.load(), true);
+  add("direct", direct, false);
+  add("read through agents", counts.why_through.load(), true);
+  add("read by the library", counts.why_not_through.load(), false);
   report::JsonObject json;
-  json.put("schema", 1).put("kind", "client").put("path", report.path);
+  json.put("schema", 1).put("kind", "client").put("path", request.path);
   json.put("rank", launcher_rank()).put("pid", ::getpid());
-  json.put("group", report.group);
-  json.put("strategy", name_of(report.strategy)).put("reason", reasons).put("grounds", grounds);
+  json.put("group", request.group);
+  json.put("strategy", name_of(request.settings.strategy)).put("reason", reasons).put("grounds", grounds);
   json.put("calls", c.calls).put("direct_calls", c.direct_calls).put("pieces", c.pieces);
   json.put("bytes", c.bytes).put("direct_bytes", c.direct_bytes);
-  json.put("reads", report.reads).put("read_bytes", report.read_bytes);
+  json.put("reads", counts.reads.load()).put("read_bytes", counts.read_bytes.load());
   json.put("through_lists", report.through.lists).put("through_bytes", report.through.bytes);
   json.put("guessed_bytes", report.through.guessed_bytes).put("wrong_bytes", report.through.wrong_bytes);
-  json.put("copy_ns", c.copy_ns).put("wait_ns", c.wait_ns).put("flushes", report.flushes);
-  json.put("expected_direct_ns", report.expected.direct_ps / 1000);
-  json.put("expected_pipeline_ns", report.expected.pipeline_ps / 1000);
+  json.put("copy_ns", c.copy_ns).put("wait_ns", c.wait_ns).put("flushes", counts.flushes.load());
+  json.put("expected_direct_ns", counts.expected_direct_ps.load() / 1000);
+  json.put("expected_pipeline_ns", counts.expected_pipeline_ps.load() / 1000);
   if (!report.through.error.ok())
     json.put("through_error", words_of_reads(report.through.error) + "; the rank read the file itself");
   if (!report.status.ok()) json.put("error", report.status.describe());

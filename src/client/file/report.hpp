@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "client/costs/costs.hpp"
 #include "client/costs/reasons.hpp"
+#include "client/file/file.hpp"
 #include "client/way/read_ahead.hpp"
 #include "transport/frame.hpp"
 
@@ -13,21 +13,12 @@ namespace millrace::client {
 
 // The report of one open file of this process, at its close.
 struct FileReport {
-  std::string path;
-  Ground pipeline;  // the last ones; without a reason: this way was never taken
-  Ground direct;
-  Ground read_through;
-  Ground read_direct;
-  bool costs_measured = false;
-  Strategy strategy = Strategy::automatic;
-  transport::ClientCounters counters{};
-  std::uint64_t flushes = 0;
-  std::uint64_t reads = 0;  // of the direct calls
-  std::uint64_t read_bytes = 0;
-  ReadCounters through = {};  // of these: what the agents have brought
+  const OpenRequest& request;
+  const CallCounts& counts;
+  Reason barred;  // why the open could not take the pipeline, for good
+  const transport::ClientCounters& counters;
+  ReadCounters through;  // of counts.reads: what the agents have brought
   Status status;
-  Expected expected = {};   // of all its transfers, for either way
-  std::uint64_t group = 0;  // of the open
 };
 
 // One JSON document without newlines: schema 1, kind "client".

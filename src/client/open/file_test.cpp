@@ -156,7 +156,7 @@ TEST(File, WhatIsSyncedAtCloseIsOlderThanTheWrites) {
                         .group = 1,
                         .settings = process_settings().file,
                         .left = left ? Reason::other_file : Reason::none});
-      file->note_direct_call(100);
+      file->counts().moved_by_library(100);
       RANK_CHECK(file->prepare_direct_write({0, 100}).ok());
       int next = 0;
       while (next < 40) next = ::dup(STDERR_FILENO);  // descriptors opened later have higher numbers

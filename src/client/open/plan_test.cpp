@@ -34,11 +34,9 @@ class Opened final : public File {
   Status write(std::span<const Piece>) override { return {}; }
   Status flush(Extent) override { return {}; }
   void note_direct_write(Extent) override {}
-  void note_direct_call(std::uint64_t) override {}
   Status sync() override { return {}; }
   Status close() override { return {}; }
   bool registered() const override { return registered_; }
-  bool used_pipeline() const override { return false; }
   Status set_direct(const Ground&) override { return {}; }
   const FileSettings& settings() const override { return request_.settings; }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "client/file/agent_reads.hpp"
 #include "client/open/testing/ranks.hpp"
 #include "client/session/read_window.hpp"
 #include "client/view/typemap.hpp"
@@ -36,7 +37,7 @@ int expect(File& reader, std::uint64_t begin, const std::vector<std::byte>& righ
   std::vector<std::byte> memory(right.size());
   RANK_CHECK(reader.flush({begin, begin + right.size()}).ok());
   const PieceSource source(view, begin, view.filetype(), memory.data(), memory.size());
-  RANK_CHECK(reader.read_through(view, begin, source, begin + right.size()).ok());
+  RANK_CHECK(reader.agent_reads()->read(view, begin, source, begin + right.size()).ok());
   RANK_CHECK(memory == right);
   return 0;
 }
@@ -92,7 +93,7 @@ TEST(ReadThrough, AnOwnWriteWhileAReadIsOnItsWayIsReadBehindIt) {
     const std::uint64_t begin = 8 * piece_bytes, at = begin + memory.size();
     RANK_CHECK(reader->flush({begin, at}).ok());
     const PieceSource source(view, begin, view.filetype(), memory.data(), memory.size());
-    const Result<std::unique_ptr<PendingRead>> read = reader->start_read_through(view, begin, source, at);
+    const Result<std::unique_ptr<PendingRead>> read = reader->agent_reads()->start(view, begin, source, at);
     RANK_CHECK(read.ok());
     const std::vector<std::byte> mine = pattern(2, at, piece_bytes);
     const Piece piece{at, mine.data(), mine.size()};
@@ -141,7 +142,8 @@ int expect_from_server(File& file, Extent extent, std::uint64_t bytes) {
   const FileView view;
   std::vector<std::byte> memory(extent.size(), std::byte{0x5a});
   const PieceSource source(view, extent.begin, view.filetype(), memory.data(), memory.size());
-  const Result<std::uint64_t> got = file.read_from_server(view, extent.begin, source, extent.end);
+  const Result<std::uint64_t> got =
+      file.agent_reads()->read_from_server(view, extent.begin, source, extent.end);
   RANK_CHECK(got.ok() && *got == bytes);
   std::vector<std::byte> right = pattern(1, extent.begin, bytes);
   right.resize(memory.size(), std::byte{0x5a});
@@ -157,7 +159,7 @@ TEST(ReadFromServer, EndsWhereTheFileEnds) {
     RANK_CHECK(fill(path) == 0);
     auto file = open_elsewhere(path);
     RANK_CHECK(file != nullptr);
-    const Result<std::uint64_t> size = file->size_on_server();
+    const Result<std::uint64_t> size = file->agent_reads()->size_on_server();
     RANK_CHECK(size.ok() && *size == file_bytes);
     RANK_CHECK(expect_from_server(*file, {0, file_bytes}, file_bytes) == 0);
     RANK_CHECK(expect_from_server(*file, {file_bytes - 100, file_bytes + 200}, 100) == 0);
@@ -187,7 +189,7 @@ TEST(ReadFromServer, DoesNotWaitForReadsThatTheProgramHasNotEnded) {
     const FileView view;
     std::vector<std::byte> memory(whole);
     const PieceSource source(view, 0, view.filetype(), memory.data(), whole);
-    const Result<std::unique_ptr<PendingRead>> read = reader->start_read_through(view, 0, source, whole);
+    const Result<std::unique_ptr<PendingRead>> read = reader->agent_reads()->start(view, 0, source, whole);
     RANK_CHECK(read.ok());
     RANK_CHECK(expect_from_server(*file, {0, file_bytes}, file_bytes) == 0);
     RANK_CHECK((*read)->finish().ok() && memory == pattern(1, 0, whole));

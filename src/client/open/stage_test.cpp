@@ -34,11 +34,9 @@ class Sent final : public File {
     return flush_status;
   }
   void note_direct_write(Extent) override {}
-  void note_direct_call(std::uint64_t) override {}
   Status sync() override { return {}; }
   Status close() override { return {}; }
   bool registered() const override { return true; }
-  bool used_pipeline() const override { return true; }
   Status set_direct(const Ground&) override { return {}; }
   const FileSettings& settings() const override { return settings_; }
 

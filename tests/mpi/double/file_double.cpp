@@ -80,7 +80,7 @@ class Double final : public File {
     const std::lock_guard guard(lock_);
     const std::uint64_t above = process_settings().direct_above_bytes;
     const bool taken = !direct_ && (above == 0 || transfer.bytes < above);
-    (taken ? calls_ : direct_calls_) += transfer.goes_on ? 0 : 1;
+    (taken ? counts().calls : counts().direct_calls) += transfer.goes_on ? 0 : 1;
     return taken;
   }
 
@@ -114,7 +114,6 @@ class Double final : public File {
   }
 
   void note_direct_write(Extent) override { ++notes_; }
-  void note_direct_call(std::uint64_t) override { ++direct_calls_; }
 
   Status sync() override { return flush(everything); }
 
@@ -126,7 +125,8 @@ class Double final : public File {
         std::fprintf(out,
                      "{\"schema\": 1, \"kind\": \"client\", \"path\": \"%s\", \"calls\": %lu, "
                      "\"direct_calls\": %lu, \"pieces\": %lu, \"members\": %u}\n",
-                     request_.path.c_str(), calls_, direct_calls_, pieces_, request_.members);
+                     request_.path.c_str(), counts().calls.load(), counts().direct_calls.load(), pieces_,
+                     request_.members);
         std::fclose(out);
       }
     }
@@ -134,7 +134,6 @@ class Double final : public File {
   }
 
   bool registered() const override { return registered_; }
-  bool used_pipeline() const override { return false; }
 
   Status set_direct(const Ground& ground) override {
     const Status status = flush(everything);
@@ -166,7 +165,7 @@ class Double final : public File {
   const Identity identity_;
   const int fd_;
   std::vector<Kept> kept_;
-  unsigned long calls_ = 0, direct_calls_ = 0, pieces_ = 0, flushes_ = 0, notes_ = 0;
+  unsigned long pieces_ = 0, flushes_ = 0, notes_ = 0;
   bool registered_ = false;
   bool direct_ = false;
 };
@@ -188,11 +187,9 @@ class GuestFile final : public File {
   Status write(std::span<const Piece>) override { return Code::unsupported; }
   Status flush(Extent) override { return flush_all_of(identity_); }
   void note_direct_write(Extent) override {}
-  void note_direct_call(std::uint64_t) override {}
   Status sync() override { return {}; }
   Status close() override { return {}; }
   bool registered() const override { return false; }
-  bool used_pipeline() const override { return false; }
   Status set_direct(const Ground&) override { return flush_all_of(identity_); }
   const FileSettings& settings() const override { return process_settings().file; }
 
@@ -207,11 +204,9 @@ class Null final : public File {
   Status write(std::span<const Piece>) override { return {}; }
   Status flush(Extent) override { return {}; }
   void note_direct_write(Extent) override {}
-  void note_direct_call(std::uint64_t) override {}
   Status sync() override { return {}; }
   Status close() override { return {}; }
   bool registered() const override { return true; }
-  bool used_pipeline() const override { return false; }
   Status set_direct(const Ground&) override { return {}; }
   const FileSettings& settings() const override { return process_settings().file; }
 };

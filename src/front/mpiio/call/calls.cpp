@@ -94,7 +94,7 @@ int leave(std::unique_ptr<Open> open) {
   end_reading(*open);
   // A rank may register the file as long as it writes or reads. So no node's agent may end the file before
   // all ranks are here.
-  const bool unused = open->nodes.meets_at_close && all_ranks(*open, !open->file->used_pipeline());
+  const bool unused = open->nodes.meets_at_close && all_ranks(*open, !open->file->counts().used_pipeline());
   const Status status = open->file->close();
   if (open->nodes.routed && !unused) {  // so the next open finds all nodes' writes
     (void)all_ranks(*open, true);

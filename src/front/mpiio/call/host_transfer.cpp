@@ -92,7 +92,7 @@ int was_read(Open& open, const Row& row, const Arguments& a, int result) noexcep
   if (row.direction == Direction::read && row.completion != Completion::split_end && a.count > 0) {
     const std::uint64_t bytes = a.map != nullptr ? a.map->size * static_cast<std::uint64_t>(a.count) : 0;
     open.reads.reader->bytes.fetch_add(bytes, std::memory_order_relaxed);
-    open.file->note_read(bytes);
+    open.file->counts().read(bytes);
   }
   // The program has set its error handler on its own handle, not on that of the copy.
   if (result != MPI_SUCCESS && source_of(open, row) != open.handle)
@@ -138,7 +138,8 @@ int after(Open& open, const Row& row, const Arguments& a, int result, Status flu
   }
   if (result == MPI_SUCCESS && row.completion != Completion::split_end) {
     const std::uint64_t bytes = a.map != nullptr ? a.map->size * static_cast<std::uint64_t>(a.count) : 0;
-    row.direction == Direction::read ? open.file->note_read(bytes) : open.file->note_direct_call(bytes);
+    client::CallCounts& counts = open.file->counts();
+    row.direction == Direction::read ? counts.read(bytes) : counts.moved_by_library(bytes);
   }
   return flushed.ok() ? result : raise(open, flushed);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/file/agent_reads.hpp"
 #include "front/mpiio/call/completion.hpp"
 #include "front/mpiio/call/library.hpp"
 #include "front/mpiio/handles/table.hpp"
@@ -104,7 +105,7 @@ Status begin_pending(const Call& call, int& result) {
   const client::PieceSource source(pending->view, call.position, *pending->memory, call.a.memory,
                                    static_cast<std::uint64_t>(call.a.count));
   Result<std::unique_ptr<client::PendingRead>> read =
-      open.file->start_read_through(pending->view, call.position, source, call.hull.end);
+      open.file->agent_reads()->start(pending->view, call.position, source, call.hull.end);
   if (!read) {
     PMPI_Type_free(&pending->again.type);
     return read.status();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "client/costs/policy.hpp"
+#include "client/file/agent_reads.hpp"
 #include "client/file/own_pieces.hpp"
 #include "client/file/refresh.hpp"
 #include "client/open/stage.hpp"
@@ -23,7 +24,7 @@ constexpr Row independent_read{Direction::read, Position::at, Coordination::inde
                                Completion::blocking};
 
 void note_read(Open& open, std::uint64_t bytes) {
-  open.file->note_read(bytes);
+  open.file->counts().read(bytes);
   open.reads.bytes.fetch_add(bytes, std::memory_order_relaxed);
 }
 
@@ -34,14 +35,17 @@ bool goes_through(const Call& call) {
   if (reads == Through::none) return false;
   if (reads == Through::all) {
     const bool carried = agents_carry(open);
-    if (carried) open.file->explain_read(true, {client::Reason::stage_chosen});
+    if (carried) open.file->counts().why_through.store({client::Reason::stage_chosen});
     return carried;
   }
   const std::uint64_t mean = call.bytes / std::max<std::uint64_t>(call.estimate_pieces(), 1);
   const bool small = mean < client::small_read_bytes;
   const bool carried = small && agents_carry(open);
   const client::Reason why = small ? client::Reason::small_reads : client::Reason::read_by_each_node;
-  if (carried || !small) open.file->explain_read(carried, {why, mean, mean, client::small_read_bytes});
+  client::CallCounts& counts = open.file->counts();
+  if (carried || !small)
+    (carried ? counts.why_through : counts.why_not_through)
+        .store({why, mean, mean, client::small_read_bytes});
   return carried;
 }
 
@@ -53,8 +57,9 @@ Status read_own_pieces(client::File& file, client::PieceSource& source) {
 // From the file, or through the agents.
 Status read_now(const Call& call, bool through) {
   client::PieceSource source = call.pieces();
-  return through ? call.open.file->read_through(call.open.view.map, call.position, source, call.hull.end)
-                 : read_own_pieces(*call.open.file, source);
+  return through
+             ? call.open.file->agent_reads()->read(call.open.view.map, call.position, source, call.hull.end)
+             : read_own_pieces(*call.open.file, source);
 }
 
 // Reads the pieces of a call, from the file or through the agents. False: the library has to read, after the
@@ -145,7 +150,7 @@ int read_from_server(Call& call) {
   if (!call.sound()) return not_on_first(open, "reading with these arguments or this view");
   if (call.moves_pointer()) call.reserve();
   const Result<std::uint64_t> got =
-      open.file->read_from_server(open.view.map, call.position, call.pieces(), call.hull.end);
+      open.file->agent_reads()->read_from_server(open.view.map, call.position, call.pieces(), call.hull.end);
   const std::uint64_t moved = got ? *got : 0;
   if (call.moves_pointer() && (!got || (moved < call.bytes && stops_at_end(call)))) call.give_back(moved);
   if (!got) return raise(open, got.status());

@@ -81,7 +81,7 @@ int write_unmapped(const Call& call) {
   }
   MPI_Count bytes = 0;
   PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
-  open.file->note_direct_call(static_cast<std::uint64_t>(bytes));
+  open.file->counts().moved_by_library(static_cast<std::uint64_t>(bytes));
   return call.complete(static_cast<std::uint64_t>(bytes));
 }
 

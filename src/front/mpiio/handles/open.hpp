@@ -71,7 +71,7 @@ struct NodesOfFile {
 struct Reads {
   std::atomic<bool> alone = false;  // reads need no other rank, on all ranks alike
   std::atomic<client::Through> through =
-      client::Through::none;                       // which reads the agents carry (open/open_read.hpp)
+      client::Through::none;  // which reads File::agent_reads() carries (open/open_read.hpp)
   std::shared_ptr<const client::Meeting> untried;  // a late meeting, until agents_carry() tries it
   std::once_flag tried;
   bool until_written = false;            // `through` was set at open, on all ranks alike

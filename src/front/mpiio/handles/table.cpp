@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "client/file/agent_reads.hpp"
+
 namespace millrace::front {
 
 constinit thread_local ThreadState thread_state;
@@ -98,7 +100,7 @@ bool is_writable(const Open& open) {
 
 void leave_agents(Open& open) {
   if (open.reads.through.exchange(client::Through::none) != client::Through::none)
-    open.file->end_read_through();
+    open.file->agent_reads()->stop();
 }
 
 }  // namespace

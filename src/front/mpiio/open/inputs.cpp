@@ -147,7 +147,7 @@ void report(const client::Input& input, std::uint64_t group, const Settings& set
   const auto file =
       client::open({.path = input.path, .group = group, .settings = settings.file, .writable = false});
   (void)file->set_direct({client::Reason::copy_on_node});
-  file->note_read(input.stamp.size);
+  file->counts().read(input.stamp.size);
   (void)file->close();
 }
 

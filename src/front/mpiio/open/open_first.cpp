@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/checksum.hpp"
+#include "client/file/agent_reads.hpp"
 #include "client/file/target_file.hpp"
 #include "client/open/own_process.hpp"
 #include "front/mpiio/handles/table.hpp"
@@ -274,7 +275,7 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
 
 Status settle_size(Open& open) {
   if (open.first.location != Open::Location::elsewhere) return open.file->flush_end();
-  const Result<std::uint64_t> size = open.file->size_on_server();
+  const Result<std::uint64_t> size = open.file->agent_reads()->size_on_server();
   return size ? client::resize(open.first.stand_in.get(), *size) : size.status();
 }
 
