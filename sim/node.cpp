@@ -31,7 +31,7 @@ std::vector<std::byte> bytes_of(const Message& message) {
 
 }  // namespace
 
-Node::Node(World world, std::uint32_t number, const Scenario& scenario, std::string journals)
+Node::Node(World& world, std::uint32_t number, const Scenario& scenario, std::string journals)
     : world_(world),
       number_(number),
       process_(number),
@@ -54,7 +54,7 @@ void Node::start() {
     watches_.watch(descriptor, events, tag);
   };
   const auto say = [this](const std::string& line) {
-    world_.trace.say(now(), number_, line);
+    world_.say(number_, line);
     told_lines_.push_back(line);
   };
   const auto report = [say](const std::string& line) {
@@ -108,7 +108,7 @@ Result<client::SessionParts> Node::connect(SenderId& rank) {
 void Node::come() {
   coming_ = world_.timeline.after(scenario_.agents.start->takes_ns, [this] {
     coming_.reset();
-    world_.trace.note(now(), number_, "an agent is there");
+    world_.note(number_, "an agent is there");
     restart();
     admits_at_ns_ = now() + transport::grace_ns;
   });

@@ -18,24 +18,13 @@
 #include "client/session/session.hpp"
 #include "io/clock.hpp"
 #include "io/virtual/timeline.hpp"
-#include "io/virtual/trace.hpp"
-#include "io/virtual/virtual_disk.hpp"
-#include "io/virtual/virtual_net.hpp"
 #include "round_costs.hpp"
 #include "scenario.hpp"
 #include "transport/ring.hpp"
 #include "watches.hpp"
+#include "world.hpp"
 
 namespace millrace::sim {
-
-// The world that all machines of a run share.
-struct World {
-  io::Timeline& timeline;
-  io::Trace& trace;
-  io::VirtualNet& net;
-  io::VirtualDisk& disk;
-  Processors& processors;
-};
 
 class Line;
 
@@ -54,11 +43,12 @@ class NodeClock final : public io::Clock {
 
 // The agent of a node: the shipped Core, Links and Rounds, and the rings and the page that it shares with its
 // ranks. The agent sleeps until an event or a deadline, as Server does, and a round takes time. The ranks'
-// sessions reach it through a Line. Owned by Cluster. Not thread safe, because all fibers run in one thread.
+// sessions reach it through a Line. Owned by Cluster. Not
+// thread safe.
 class Node {
  public:
   // `scenario`: outlives the node. `journals`: the node's folder of journals.
-  Node(World world, std::uint32_t number, const Scenario& scenario, std::string journals);
+  Node(World& world, std::uint32_t number, const Scenario& scenario, std::string journals);
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
@@ -87,7 +77,7 @@ class Node {
   // The size of a file on the virtual disk.
   Result<std::uint64_t> size_of(const std::string& path) const;
   const io::Clock& clock() const { return clock_; }
-  void say(const std::string& line) const { world_.trace.say(now(), number_, line); }
+  void say(const std::string& line) const { world_.say(number_, line); }
   // What its agents have told: lines of the log, and errors in reports.
   const std::vector<std::string>& told() const { return told_lines_; }
 
@@ -132,7 +122,7 @@ class Node {
   void sleep();
   std::uint64_t now() const { return world_.timeline.now_ns(); }
 
-  World world_;
+  World& world_;
   std::uint32_t number_;
   std::uint64_t agents_ = 0;  // that have started here
   io::VirtualDisk::Process process_;

@@ -75,7 +75,7 @@ bool RankProcess::find_agent(bool may_start) {
     if (agent_.admits()) return true;
     if (!agent_.listens() && !may_start) return false;
     if (!agent_.listens()) agent_.come();
-    seat_.sleep_until(world_.timeline.now_ns() + wait_ns);
+    seat_.sleep_until(world_.now_ns() + wait_ns);
   }
   return false;
 }

@@ -22,7 +22,7 @@ namespace millrace::sim {
 // Calls block in the process's fiber. Not thread safe.
 class VirtualProcess : public client::Process {
  public:
-  VirtualProcess(World world, Node& agent, std::uint32_t node, Settings settings)
+  VirtualProcess(World& world, Node& agent, std::uint32_t node, Settings settings)
       : world_(world),
         agent_(agent),
         node_(node),
@@ -45,7 +45,7 @@ class VirtualProcess : public client::Process {
   bool recover(const std::string& directory, const std::string& path) override;
 
  protected:
-  World world_;
+  World& world_;
   Node& agent_;
   const std::uint32_t node_;
   const Settings settings_;
@@ -57,7 +57,7 @@ class VirtualProcess : public client::Process {
 class RankProcess final : public VirtualProcess {
  public:
   // `slice_ms`: how often its session checks whether the agent still lives.
-  RankProcess(World world, Node& agent, std::uint32_t node, Settings settings, std::uint32_t slice_ms)
+  RankProcess(World& world, Node& agent, std::uint32_t node, Settings settings, std::uint32_t slice_ms)
       : VirtualProcess(world, agent, node, std::move(settings)),
         slice_ms_(slice_ms),
         files_(world.disk, node, seat_, world.timeline) {}

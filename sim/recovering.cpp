@@ -16,7 +16,7 @@ constexpr std::uint64_t start_ns = ms;  // the start of a process
 constexpr std::size_t stacks = 16;      // recovery needs more than a rank's stack
 }  // namespace
 
-Recovering::Recovering(World world, std::uint32_t node, std::string journals, std::string target,
+Recovering::Recovering(World& world, std::uint32_t node, std::string journals, std::string target,
                        std::function<void()> over)
     : world_(world),
       node_(node),
@@ -49,11 +49,11 @@ void Recovering::recover() {
   Leftovers(world_.disk, journals_, true).restore(journals_);
   date_rescues(world_.disk, journals_);
   std::ostringstream said, refused;
-  const int status = agent::recover({.directory = journals_, .target = target_}, world_.disk.of(process_),
-                                    said, refused, *this);
-  world_.trace.note(world_.timeline.now_ns(), node_, "has recovered: status",
-                    static_cast<std::uint64_t>(status));
-  world_.trace.say(world_.timeline.now_ns(), node_, said.str() + refused.str());
+  status_ = agent::recover({.directory = journals_, .target = target_}, world_.disk.of(process_), said,
+                           refused, *this);
+  refused_ = refused.str();
+  world_.note(node_, "has recovered: status", static_cast<std::uint64_t>(status_));
+  world_.say(node_, said.str() + refused_);
   if (ends_) return;
   planned_ = world_.timeline.after(0, [this] {
     planned_.reset();

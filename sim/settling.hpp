@@ -17,7 +17,7 @@ class Settling final : public VirtualProcess {
   // `settings`: those of a rank on that node. `path`: of the file, or of the process's descriptor of it,
   // which the front gives. `agent`: of the node. With `asks`, it is an agent of another job, whose ranks have
   // been killed.
-  Settling(World world, Node& agent, bool asks, std::uint32_t node, Settings settings, std::string path)
+  Settling(World& world, Node& agent, bool asks, std::uint32_t node, Settings settings, std::string path)
       : VirtualProcess(world, agent, node, std::move(settings)), path_(std::move(path)), asks_(asks) {}
   ~Settling() override;
 

@@ -21,7 +21,7 @@ namespace millrace::sim {
 // The place of a rank in virtual time. Owned by its rank. Not thread safe.
 class VirtualPlace final : public client::Place {
  public:
-  VirtualPlace(World world, const Scenario& scenario, const std::vector<std::unique_ptr<Node>>& nodes,
+  VirtualPlace(World& world, const Scenario& scenario, const std::vector<std::unique_ptr<Node>>& nodes,
                RankProcess& process, std::uint32_t node)
       : world_(world), scenario_(scenario), nodes_(nodes), process_(process), node_(node) {}
 
@@ -58,7 +58,7 @@ class VirtualPlace final : public client::Place {
   std::unique_ptr<client::File> open(client::OpenRequest request) override;
 
  private:
-  World world_;
+  World& world_;
   const Scenario& scenario_;
   const std::vector<std::unique_ptr<Node>>& nodes_;
   RankProcess& process_;

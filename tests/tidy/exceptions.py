@@ -76,5 +76,4 @@ LONG_FUNCTIONS: dict[str, str] = {}
 # (file, class) that may have more data members or functions than the caps.
 LARGE_CLASSES: dict[tuple[str, str], str] = {
     ("src/client/file/opened_file.hpp", "OpenedFile"): "one open of a file; the interface File alone has 21 functions",
-    ("sim/cluster.hpp", "Cluster"): "a run: the programs of its ranks, its faults and its judge are its functions",
 }

@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: 2026 The Millrace authors
+// SPDX-License-Identifier: Apache-2.0
+#include "rank.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "client/file/ledgers.hpp"
+#include "cluster.hpp"
+
+namespace millrace::sim {
+
+namespace {
+
+constexpr std::uint64_t quantum_ps = 50'000'000;  // a rank works this long before other ranks have their turn
+
+}  // namespace
+
+Rank::Rank(Cluster& cluster, std::uint32_t number)
+    : cluster_(cluster),
+      number_(number),
+      node_(number / cluster.scenario.ranks_per_node),
+      writer_(cluster, *this),
+      reader_(cluster, *this) {}
+
+bool Rank::looks_on() const { return cluster_.scenario.conduct.onlooker == number_; }
+
+void Rank::problem(const std::string& text) const { cluster_.judge.problem_of(number_, text); }
+
+void Rank::note(const char* what, std::uint64_t one, std::uint64_t other) const {
+  cluster_.world.note(node_, what, number_, one, other);
+}
+
+// --- The process ---
+
+Status Rank::connect() {
+  if (process_ != nullptr) return {};
+  const Scenario& scenario = cluster_.scenario;
+  process_ = std::make_unique<RankProcess>(cluster_.world, *cluster_.nodes[node_], node_,
+                                           cluster_.settings_of(node_), scenario.ranks.slice_ms);
+  place_ = std::make_unique<VirtualPlace>(cluster_.world, scenario, cluster_.nodes, *process_, node_);
+  if (number_ < scenario.conduct.unable.size() && scenario.conduct.unable[number_]) process_->set_unable();
+  return scenario.agents.start ? Status() : process_->join();
+}
+
+void Rank::vanish() {
+  if (process_ != nullptr && !std::exchange(gone_, true)) process_->vanish();
+}
+
+// A process whose agent has died writes without an agent from then on. So a new process takes the rank's
+// place.
+bool Rank::stays(const Opening& next) const { return next.keeps_ranks && !gone_ && !process_->lost(); }
+
+void Rank::let_go(const Opening& next) {
+  writer_.let_go();
+  if (!stays(next) || !process_->has_lost_none()) process_ = nullptr;
+}
+
+void Rank::begin_again(std::size_t opened) {
+  step_ = 0;
+  opened_ = opened;
+  waits_ = over_ = gone_ = false;
+  error_ = {};
+}
+
+// --- The program ---
+
+// If the rank has lost its agent, it has saved the bytes of returned writes from its ring.
+void Rank::live() {
+  const Scenario& scenario = cluster_.scenario;
+  const std::vector<Step>& program = scenario.programs[number_];
+  for (; step_ < program.size() && !gone_; ++step_) {
+    pay();
+    take(program[step_]);
+  }
+  if (gone_) return;
+  if (process_->lost() && scenario.writes_survive()) cluster_.judge.oracle().acknowledge_finished(number_);
+  const std::size_t next = cluster_.file.openings() - 1;
+  if (next >= scenario.later.size() || !stays(scenario.later[next])) process_->leave();
+  over_ = true;
+  cluster_.outcome.virtual_ns = cluster_.world.now_ns();
+}
+
+void Rank::think() {
+  if (!gone_) process_->seat().sleep_until(cluster_.world.now_ns() + cluster_.world.moment_ns());
+}
+
+// The rank sleeps for the processor time that its earlier calls took.
+void Rank::pay() {
+  if (owed_ps_ < quantum_ps) return;
+  process_->seat().sleep_until(
+      cluster_.world.processors.take(cluster_.world.now_ns(), std::exchange(owed_ps_, 0) / 1000));
+}
+
+void Rank::take(const Step& step) {
+  reader_.end_reads(step);
+  const bool skips = cluster_.job.has_failed() || (!error_.ok() && !cluster_.scenario.conduct.heedless);
+  const bool always = step.kind == Step::Kind::barrier || step.kind == Step::Kind::close ||
+                      step.kind == Step::Kind::stage || step.kind == Step::Kind::open_reader ||
+                      step.kind == Step::Kind::close_reader || step.kind == Step::Kind::tell_writes;
+  if (!always && (skips || gone_)) return;
+  switch (step.kind) {
+    case Step::Kind::barrier:
+      return meet();
+    case Step::Kind::close:
+      return writer_.close();
+    case Step::Kind::stage:
+      return stage_file(cluster_, *this);
+    case Step::Kind::open_reader:
+      return reader_.open();
+    case Step::Kind::close_reader:
+      return reader_.close();
+    case Step::Kind::tell_writes:
+      return reader_.tell_writes();
+    case Step::Kind::write:
+      return writer_.write(step);
+    case Step::Kind::read:
+      return writer_.read(step.extent);
+    case Step::Kind::sync:
+      return writer_.sync();
+    case Step::Kind::direct:
+      return writer_.turn(client::Reason::atomic_mode);
+    case Step::Kind::pipeline:
+      return writer_.turn(client::Reason::none);
+    case Step::Kind::read_through:
+      return reader_.read(step);
+    case Step::Kind::sync_reader:
+      return reader_.sync();
+    case Step::Kind::leave:
+      return reader_.leave();
+    case Step::Kind::rest:
+      note("computes: rank ns", step.stride);
+      return process_->seat().sleep_until(cluster_.world.now_ns() + step.stride);
+    case Step::Kind::settle:
+      note("settles: rank");
+      return (void)client::settle_ledgers(cluster_.file.path().c_str(), true, *process_);
+    case Step::Kind::open:
+      note("opens: rank");
+      if (cluster_.scenario.reads.until_written) cluster_.faults.begin_reads();
+      return (void)told(writer_.open());
+    case Step::Kind::arrive:
+      return writer_.arrive();
+  }
+}
+
+void Rank::meet() {
+  waits_ = true;
+  cluster_.job.release();
+  process_->seat().sleep();
+}
+
+void Rank::go_on() {
+  if (!gone_ && std::exchange(waits_, false)) process_->seat().rouse_after(1 + cluster_.world.moment_ns());
+}
+
+bool Rank::told(Status status) {
+  if (gone_ || status.ok()) return !gone_;
+  note("is told of an error: rank code", static_cast<std::uint64_t>(status.code()));
+  const bool first = error_.ok();
+  if (first) error_ = status;
+  cluster_.judge.hear(number_, status, first);
+  return false;
+}
+
+// --- Opens ---
+
+client::Plan Rank::agree(Protocol protocol, const transport::RoutePlan& route, millrace::Stage stage,
+                         bool leads) {
+  const Scenario& scenario = cluster_.scenario;
+  client::Wishes wishes;
+  wishes.path = cluster_.file.path();
+  (void)wishes.found.remember(wishes.path);
+  wishes.settings.file = scenario.settings;
+  wishes.settings.topology = route.topology;
+  wishes.settings.file_servers = scenario.conduct.apart ? 0 : route.lanes;
+  wishes.settings.stage = stage;
+  wishes.words.library_reads = 1;
+  wishes.reads = stage != millrace::Stage::none;
+  wishes.starts = (number_ + 1) % scenario.ranks_per_node == 0;  // the last rank of its node
+  wishes.leads = leads;
+  wishes.world = static_cast<std::uint32_t>(scenario.programs.size());
+  Assembly& assembly = cluster_.job.assembly(opened_++);
+  VirtualTeam team(assembly, process_->seat());
+  client::Plan plan = protocol(team, *place_, std::move(wishes));
+  if (!assembly.agrees(plan)) problem("has another plan than the others, or none");
+  if (scenario.benign() && plan.apart != client::Apart::no && !scenario.conduct.apart)
+    problem("leaves the file to the MPI library, though nothing failed");
+  return plan;
+}
+
+}  // namespace millrace::sim
