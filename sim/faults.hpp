@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,7 @@ namespace millrace::sim {
 
 Fault make_fault(Dice& dice, const Scenario& scenario);
 Fault make_jump(Dice& dice, const Scenario& scenario);
-bool crashes(const std::vector<Fault>& faults);
-bool loses_a_node(const std::vector<Fault>& faults);
+bool has_one_of(const std::vector<Fault>& faults, std::initializer_list<FaultKind> kinds);
 std::string describe(const Fault& fault);
 
 }  // namespace millrace::sim

@@ -37,14 +37,6 @@ std::vector<Extent> Oracle::acknowledge(std::uint32_t rank, bool stable, bool th
   return fresh;
 }
 
-void Oracle::acknowledge_finished(std::uint32_t rank) {
-  ++moment_;
-  for (Write& write : std::span(writes_).subspan(before_)) {
-    if (write.rank == rank && write.finished_ns != UINT64_MAX && write.acknowledged == 0)
-      write.acknowledged = moment_;
-  }
-}
-
 void Oracle::acknowledge_old(std::uint32_t rank, std::uint64_t until_ns) {
   ++moment_;
   for (Write& write : std::span(writes_).subspan(before_)) {

@@ -32,7 +32,7 @@ class Oracle {
   // acknowledged in this way before.
   std::vector<Extent> acknowledge(std::uint32_t rank, bool stable, bool there = true);
   // ... only the writes that have returned.
-  void acknowledge_finished(std::uint32_t rank);
+  void acknowledge_finished(std::uint32_t rank) { acknowledge_old(rank, UINT64_MAX - 1); }
   // ... only the writes that had returned by `until_ns`.
   void acknowledge_old(std::uint32_t rank, std::uint64_t until_ns);
   // The file is opened again, by ranks with the same numbers. None of them has written yet. `lost`: bytes

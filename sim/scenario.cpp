@@ -115,7 +115,7 @@ Opening make_opening(Dice& dice, Habits& habits, const Scenario& scenario, std::
   const std::vector<Fault>& before = scenario.later.empty() ? scenario.faults : scenario.later.back().faults;
   opening.after_ns = dice.magnitude(ms / 100, 2 * second);
   opening.keeps_agents = dice.one_in(2);
-  opening.keeps_ranks = opening.keeps_agents && dice.one_in(2) && !loses_a_node(before);
+  opening.keeps_ranks = opening.keeps_agents && dice.one_in(2) && !has_one_of(before, {FaultKind::lose_node});
   opening.programs.resize(scenario.programs.size());
   const std::uint64_t ranks = scenario.programs.size(), writes = dice.magnitude(4, 100);
   for (auto& program : opening.programs) {
@@ -237,10 +237,13 @@ Scenario make_scenario(std::uint64_t seed) {
     scenario.faults.push_back(make_fault(dice, scenario));
   Dice later(seed ^ 0xA5A5A5A5);
   if (later.one_in(8)) scenario.faults.push_back(make_jump(later, scenario));
-  const std::vector<Fault>* faults = &scenario.faults;
-  for (int openings = 0; openings < 2 && later.one_in(crashes(*faults) ? 2 : 10); ++openings) {
-    scenario.later.push_back(make_opening(later, habits, scenario, cell, crashes(*faults)));
-    faults = &scenario.later.back().faults;
+  const auto crashes = [](const std::vector<Fault>& faults) {
+    return has_one_of(faults, {FaultKind::kill_agent, FaultKind::lose_node, FaultKind::kill_group});
+  };
+  bool crashed = crashes(scenario.faults);
+  for (int openings = 0; openings < 2 && later.one_in(crashed ? 2 : 10); ++openings) {
+    scenario.later.push_back(make_opening(later, habits, scenario, cell, crashed));
+    crashed = crashes(scenario.later.back().faults);
   }
   add_abort(scenario, cell);
   add_stages(scenario);
@@ -272,6 +275,15 @@ bool Scenario::all_faults(Test test) const {
   return std::ranges::all_of(faults, test) && std::ranges::all_of(reads.faults, test);
 }
 
+bool Scenario::has(std::initializer_list<FaultKind> kinds) const {
+  return has_one_of(faults, kinds) || has_one_of(reads.faults, kinds);
+}
+
+bool Scenario::has_only(std::initializer_list<FaultKind> kinds) const {
+  return all_faults(
+      [kinds](const Fault& fault) { return std::ranges::find(kinds, fault.kind) != kinds.end(); });
+}
+
 bool Scenario::benign() const {
   return reads.dies_at == 0 && all_faults([this](const Fault& fault) { return is_benign(fault); });
 }
@@ -287,33 +299,17 @@ bool Scenario::only_programs_die() const {
 }
 
 bool Scenario::writes_survive() const {
-  return settings.strategy == Strategy::journal && all_faults([](const Fault& fault) {
-           return fault.kind == FaultKind::kill_agent || fault.kind == FaultKind::pause ||
-                  fault.kind == FaultKind::cut || fault.kind == FaultKind::delay ||
-                  fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::clock_jump ||
-                  fault.kind == FaultKind::terminate_agent;
-         });
+  return settings.strategy == Strategy::journal &&
+         has_only({FaultKind::kill_agent, FaultKind::pause, FaultKind::cut, FaultKind::delay,
+                   FaultKind::slow_disk, FaultKind::clock_jump, FaultKind::terminate_agent});
 }
 
 bool Scenario::keeps_the_bound() const {
-  return agents.write_within_ns < minute && all_faults([](const Fault& fault) {
-           return fault.kind == FaultKind::kill_group || fault.kind == FaultKind::terminate_agent;
-         });
+  return agents.write_within_ns < minute && has_only({FaultKind::kill_group, FaultKind::terminate_agent});
 }
 
 bool Scenario::disk_fails() const {
-  return !all_faults([](const Fault& fault) {
-    return fault.kind != FaultKind::full_disk && fault.kind != FaultKind::write_error &&
-           fault.kind != FaultKind::sync_error && fault.kind != FaultKind::close_error;
-  });
-}
-
-bool Scenario::close_fails() const {
-  return !all_faults([](const Fault& fault) { return fault.kind != FaultKind::close_error; });
-}
-
-bool Scenario::loses_caches() const {
-  return !all_faults([](const Fault& fault) { return fault.kind != FaultKind::lose_node; });
+  return has({FaultKind::full_disk, FaultKind::write_error, FaultKind::sync_error, FaultKind::close_error});
 }
 
 bool Scenario::stands_still(std::uint32_t node) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -185,18 +186,21 @@ struct Scenario {
   // True if programs may die and there is no other fault: bytes of returned writes outlive the programs.
   bool only_programs_die() const;
   // True if a close may tell that bytes are lost.
-  bool close_fails() const;
+  bool close_fails() const { return has({FaultKind::close_error}); }
   // True if writes or syncs fail.
   bool disk_fails() const;
   // True if the cache of a node may be lost, so that only bytes on the disk are promised.
-  bool loses_caches() const;
+  bool loses_caches() const { return has({FaultKind::lose_node}); }
   // True if the node's agent is paused for longer than its ranks wait.
   bool stands_still(std::uint32_t node) const;
   std::string describe() const;
 
  private:
+  // Also of reads:
   template <typename Test>
-  bool all_faults(Test test) const;  // also those of reads
+  bool all_faults(Test test) const;
+  bool has(std::initializer_list<FaultKind> kinds) const;
+  bool has_only(std::initializer_list<FaultKind> kinds) const;
   bool is_benign(const Fault& fault) const;
 };
 

@@ -70,15 +70,11 @@ void Seat::wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t expe
 }
 
 void Seat::jumped() {
-  if (word_ == nullptr) return;
-  word_ = nullptr;
-  rouse_after(0);
+  if (std::exchange(word_, nullptr) != nullptr) rouse_after(0);
 }
 
 void Seat::look() {
-  if (word_ == nullptr || word_->load() == expected_) return;
-  word_ = nullptr;
-  rouse_after(0);
+  if (word_ != nullptr && word_->load() != expected_) jumped();
 }
 
 void Seat::pause(std::uint32_t for_ms) { sleep_for(for_ms * ms); }
