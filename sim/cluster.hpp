@@ -11,8 +11,10 @@
 #include "job.hpp"
 #include "judge.hpp"
 #include "node.hpp"
+#include "recovering.hpp"
 #include "run.hpp"
 #include "scenario.hpp"
+#include "settling.hpp"
 #include "shared_file.hpp"
 #include "world.hpp"
 
@@ -42,6 +44,9 @@ struct Cluster {
   std::vector<std::unique_ptr<Node>> nodes;
   Job job;
   FaultInjector faults;
+  // Before the current opening. Their events may happen later.
+  std::vector<std::unique_ptr<Settling>> settling;  // by node
+  std::vector<std::unique_ptr<Recovering>> beside;  // recoveries by command, beside those of `settling`
   std::uint64_t steps = 0;
 };
 

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "faults.hpp"
-
 #include <algorithm>
 
+#include "draws.hpp"
 #include "times.hpp"
 
 namespace millrace::sim {

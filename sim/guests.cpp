@@ -1,12 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "guests.hpp"
-
 #include <algorithm>
 #include <vector>
 
-#include "dice.hpp"
-#include "scenario.hpp"
+#include "draws.hpp"
 
 namespace millrace::sim {
 

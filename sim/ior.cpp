@@ -68,20 +68,15 @@ Ior::Ior() {
   machine.disk.seek_ns = 0;
 }
 
-bool set_topology(Scenario& machine, std::string_view word) {
-  for (const Topology one : {Topology::direct, Topology::ring, Topology::tree}) {
-    if (word != name_of(one)) continue;
-    machine.plan.topology = one;
-    return true;
-  }
-  return false;
-}
-
 bool Ior::set(std::string_view assignment) {
   const std::size_t sign = assignment.find('=');
   if (sign == std::string_view::npos) return false;
   const std::string_view name = assignment.substr(0, sign), value = assignment.substr(sign + 1);
-  if (name == "topology") return set_topology(machine, value);
+  for (const Topology one : {Topology::direct, Topology::ring, Topology::tree}) {
+    if (name != "topology" || value != name_of(one)) continue;
+    machine.plan.topology = one;
+    return true;
+  }
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(value.begin(), value.end(), number);
   if (error != std::errc() || end != value.end()) return false;

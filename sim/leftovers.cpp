@@ -72,20 +72,6 @@ void Leftovers::restore(const std::string& directory) const {
   }
 }
 
-Result<std::size_t> read_start(io::VirtualDisk& disk, const Fd& journal, std::span<std::byte> into) {
-  if (!disk.knows(journal)) return journal::read_start(journal, into);
-  const std::span<const std::byte> contents = disk.contents(journal);
-  const std::size_t size = std::min(contents.size(), into.size());
-  if (size > 0) std::memcpy(into.data(), contents.data(), size);
-  return size;
-}
-
-Result<FileIdentity> identify(io::VirtualDisk& disk, const std::string& path) {
-  const Result<Fd> file = io::open_to_read(path.c_str());
-  if (!file) return file.status();
-  return disk.identify(*file);
-}
-
 void date_rescues(const io::VirtualDisk& disk, const std::string& directory) {
   const auto paths = io::list_owned(directory, journal::suffix);
   for (std::size_t i = 0; paths && i < paths->size(); ++i) {

@@ -43,13 +43,7 @@ class Leftovers {
   std::vector<File> files_;
 };
 
-// Reads the first bytes of a journal, which is on the virtual disk or is a real file by now.
-Result<std::size_t> read_start(io::VirtualDisk& disk, const Fd& journal, std::span<std::byte> into);
-
 // Gives the rescues of ranks, which are real files from their begin, the date of the run.
 void date_rescues(const io::VirtualDisk& disk, const std::string& directory);
-
-// The disk's file of that name.
-Result<FileIdentity> identify(io::VirtualDisk& disk, const std::string& path);
 
 }  // namespace millrace::sim

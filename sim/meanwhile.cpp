@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meanwhile.hpp"
 
-#include "dice.hpp"
-#include "scenario.hpp"
+#include "draws.hpp"
 #include "times.hpp"
 
 namespace millrace::sim {

@@ -225,9 +225,9 @@ void Node::round() {
   for (const auto& [tag, events] : watches_.ready()) agent_->links.handle(tag, events);
   if (std::exchange(slept_, false)) agent_->rounds.woke();
   const Rounds::Round round = agent_->rounds.go();
-  busy_until_ns_ = world_.processors.take(
-      now(), costs_.round_ns(agent_->rounds, agent_->links, world_.net.bytes_handled(number_),
-                             world_.disk.of(process_).bytes_asked()));
+  busy_until_ns_ =
+      world_.end_of(costs_.round_ns(agent_->rounds, agent_->links, world_.net.bytes_handled(number_),
+                                    world_.disk.of(process_).bytes_asked()));
   for (Line* const line : lines_) {
     if (line != nullptr) line->seat().look();
   }

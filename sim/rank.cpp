@@ -88,59 +88,50 @@ void Rank::think() {
 // The rank sleeps for the processor time that its earlier calls took.
 void Rank::pay() {
   if (owed_ps_ < quantum_ps) return;
-  process_->seat().sleep_until(
-      cluster_.world.processors.take(cluster_.world.now_ns(), std::exchange(owed_ps_, 0) / 1000));
+  process_->seat().sleep_until(cluster_.world.end_of(std::exchange(owed_ps_, 0) / 1000));
 }
 
-void Rank::take(const Step& step) {
-  reader_.end_reads(step);
+void Rank::take(const Step& next) {
+  using Kind = Step::Kind;
+  struct Way {
+    Kind kind;
+    bool always;  // also after errors
+    void (*take)(Rank& rank, const Step& step);
+  };
+  static constexpr Way ways[] = {
+      {Kind::barrier, true, [](Rank& rank, const Step&) { rank.meet(); }},
+      {Kind::close, true, [](Rank& rank, const Step&) { rank.writer_.close(); }},
+      {Kind::stage, true, [](Rank& rank, const Step&) { stage_file(rank.cluster_, rank); }},
+      {Kind::open_reader, true, [](Rank& rank, const Step&) { rank.reader_.open(); }},
+      {Kind::close_reader, true, [](Rank& rank, const Step&) { rank.reader_.close(); }},
+      {Kind::tell_writes, true, [](Rank& rank, const Step&) { rank.reader_.tell_writes(); }},
+      {Kind::write, false, [](Rank& rank, const Step& step) { rank.writer_.write(step); }},
+      {Kind::read, false, [](Rank& rank, const Step& step) { rank.writer_.read(step.extent); }},
+      {Kind::sync, false, [](Rank& rank, const Step&) { rank.writer_.sync(); }},
+      {Kind::arrive, false, [](Rank& rank, const Step&) { rank.writer_.arrive(); }},
+      {Kind::direct, false, [](Rank& rank, const Step&) { rank.writer_.turn(client::Reason::atomic_mode); }},
+      {Kind::pipeline, false, [](Rank& rank, const Step&) { rank.writer_.turn(client::Reason::none); }},
+      {Kind::open, false, [](Rank& rank, const Step&) { rank.writer_.open_again(); }},
+      {Kind::settle, false, [](Rank& rank, const Step&) { rank.settle(); }},
+      {Kind::rest, false, [](Rank& rank, const Step& step) { rank.compute(step.stride); }},
+      {Kind::read_through, false, [](Rank& rank, const Step& step) { rank.reader_.read(step); }},
+      {Kind::sync_reader, false, [](Rank& rank, const Step&) { rank.reader_.sync(); }},
+      {Kind::leave, false, [](Rank& rank, const Step&) { rank.reader_.leave(); }},
+  };
+  const Way& way = *std::ranges::find(ways, next.kind, &Way::kind);
+  reader_.end_reads(next);
   const bool skips = cluster_.job.has_failed() || (!error_.ok() && !cluster_.scenario.conduct.heedless);
-  const bool always = step.kind == Step::Kind::barrier || step.kind == Step::Kind::close ||
-                      step.kind == Step::Kind::stage || step.kind == Step::Kind::open_reader ||
-                      step.kind == Step::Kind::close_reader || step.kind == Step::Kind::tell_writes;
-  if (!always && (skips || gone_)) return;
-  switch (step.kind) {
-    case Step::Kind::barrier:
-      return meet();
-    case Step::Kind::close:
-      return writer_.close();
-    case Step::Kind::stage:
-      return stage_file(cluster_, *this);
-    case Step::Kind::open_reader:
-      return reader_.open();
-    case Step::Kind::close_reader:
-      return reader_.close();
-    case Step::Kind::tell_writes:
-      return reader_.tell_writes();
-    case Step::Kind::write:
-      return writer_.write(step);
-    case Step::Kind::read:
-      return writer_.read(step.extent);
-    case Step::Kind::sync:
-      return writer_.sync();
-    case Step::Kind::direct:
-      return writer_.turn(client::Reason::atomic_mode);
-    case Step::Kind::pipeline:
-      return writer_.turn(client::Reason::none);
-    case Step::Kind::read_through:
-      return reader_.read(step);
-    case Step::Kind::sync_reader:
-      return reader_.sync();
-    case Step::Kind::leave:
-      return reader_.leave();
-    case Step::Kind::rest:
-      note("computes: rank ns", step.stride);
-      return process_->seat().sleep_until(cluster_.world.now_ns() + step.stride);
-    case Step::Kind::settle:
-      note("settles: rank");
-      return (void)client::settle_ledgers(cluster_.file.path().c_str(), true, *process_);
-    case Step::Kind::open:
-      note("opens: rank");
-      if (cluster_.scenario.reads.until_written) cluster_.faults.begin_reads();
-      return (void)told(writer_.open());
-    case Step::Kind::arrive:
-      return writer_.arrive();
-  }
+  if (way.always || (!skips && !gone_)) way.take(*this, next);
+}
+
+void Rank::compute(std::uint64_t for_ns) {
+  note("computes: rank ns", for_ns);
+  process_->seat().sleep_until(cluster_.world.now_ns() + for_ns);
+}
+
+void Rank::settle() {
+  note("settles: rank");
+  (void)client::settle_ledgers(cluster_.file.path().c_str(), true, *process_);
 }
 
 void Rank::meet() {

@@ -72,6 +72,8 @@ class Rank {
   bool stays(const Opening& next) const;
   void pay();
   void take(const Step& step);
+  void compute(std::uint64_t for_ns);
+  void settle();
 
   Cluster& cluster_;
   const std::uint32_t number_;

@@ -45,6 +45,9 @@ class VirtualProcess : public client::Process {
   bool recover(const std::string& directory, const std::string& path) override;
 
  protected:
+  // The node's agent, as a process sees it that has no session with it.
+  client::OtherAgents::List agent_as_another();
+
   World& world_;
   Node& agent_;
   const std::uint32_t node_;
@@ -63,17 +66,17 @@ class RankProcess final : public VirtualProcess {
         files_(world.disk, node, seat_, world.timeline) {}
 
   // Joins the agent, which must be running.
-  Status join() { return join(session_); }
+  Status join();
   // From now on the rank cannot start an agent, and joins one only for questions.
   void set_unable() { unable_ = true; }
 
   // Only for a rank that has joined.
-  client::Session& session() { return *session_; }
-  bool has_joined() const { return session_ != nullptr; }
+  client::Session& session() { return *sessions_.front(); }
+  bool has_joined() const { return !sessions_.empty(); }
   // True if it has joined an agent and lost it.
-  bool lost() const { return session_ != nullptr && session_->lost(); }
+  bool lost() const { return has_joined() && sessions_.front()->lost(); }
   // False also if the rank's agent has died and the rank has not noticed that yet.
-  bool has_lost_none() { return session_ == nullptr || !session_->gone(); }
+  bool has_lost_none() { return !agent_has_gone(); }
   // The process ends, and disconnects from its agents.
   void leave();
   // The process dies with its host, at any point.
@@ -85,7 +88,7 @@ class RankProcess final : public VirtualProcess {
   // --- client::Process ---
 
   client::Session* session(bool may_start, client::Reason& why) override;
-  bool agent_has_gone() override { return session_ != nullptr && session_->gone(); }
+  bool agent_has_gone() override { return has_joined() && session().gone(); }
   client::Session* successor(client::Reason& why) override;
   Result<client::OtherAgents::List> other_agents() override;
   Status datasync(const Fd& file) override { return files_.datasync(file); }
@@ -93,12 +96,11 @@ class RankProcess final : public VirtualProcess {
 
  private:
   bool find_agent(bool may_start);
-  Status join(std::unique_ptr<client::Session>& session);
 
   const std::uint32_t slice_ms_;
-  std::unique_ptr<client::Session> session_;
+  std::vector<std::unique_ptr<client::Session>>
+      sessions_;                  // with the agents that it has joined, one after another
   std::uint64_t look_at_ns_ = 0;  // time of the next look for an agent
-  std::vector<std::unique_ptr<client::Session>> successors_;
   std::uint64_t look_for_successor_ns_ = 0;
   bool unable_ = false;
   LibraryFiles files_;

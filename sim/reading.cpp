@@ -1,16 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "reading.hpp"
-
 #include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "client/view/typemap.hpp"
-#include "dice.hpp"
-#include "faults.hpp"
-#include "scenario.hpp"
+#include "draws.hpp"
 #include "times.hpp"
 
 namespace millrace::sim {

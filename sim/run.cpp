@@ -20,7 +20,7 @@ constexpr std::uint64_t short_rest_ns = 5 * second;     // ... if there was no f
 constexpr std::uint64_t journal_batch_bytes = 2 * MiB;  // of the ledger and of the overflow
 
 // All openings of the file. False: some programs could not begin, or do not end.
-bool play(Cluster& cluster, Reopening& reopening) {
+bool play(Cluster& cluster) {
   bool played = cluster.job.play();
   // A close(2) may tell one rank that bytes of another rank are lost. So closes count when all ranks have
   // closed, if no rank got an error.
@@ -29,7 +29,7 @@ bool play(Cluster& cluster, Reopening& reopening) {
       cluster.judge.acknowledge_close(rank.number());
   }
   for (const Opening& opening : cluster.scenario.later)
-    played = played && reopening.open_again(opening) && cluster.job.play();
+    played = played && open_again(cluster, opening) && cluster.job.play();
   return played;
 }
 
@@ -114,10 +114,9 @@ void recover(Cluster& cluster, const std::vector<std::uint32_t>& order) {
 
 Outcome run(const Scenario& scenario, bool keep_trace) {
   Cluster cluster(scenario, keep_trace);
-  Reopening reopening(cluster);
   std::vector<std::uint32_t> to_recover;
   if (cluster.job.connect() && cluster.job.open_first()) {
-    const bool played = play(cluster, reopening);
+    const bool played = play(cluster);
     const bool faultless = cluster.scenario.faultless() && scenario.later.empty();
     const std::uint64_t until_ns = cluster.world.now_ns() + (faultless ? short_rest_ns : rest_ns);
     if (played && !cluster.step_until(until_ns, [&cluster] { return cluster.all_idle(); }))

@@ -4,14 +4,7 @@
 
 #include <algorithm>
 
-#include "dice.hpp"
-#include "faults.hpp"
-#include "guests.hpp"
-#include "latecomer.hpp"
-#include "reading.hpp"
-#include "scheduler.hpp"
-#include "starting.hpp"
-#include "storing.hpp"
+#include "draws.hpp"
 #include "times.hpp"
 
 namespace millrace::sim {

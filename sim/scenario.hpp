@@ -14,7 +14,6 @@
 #include "io/virtual/virtual_disk.hpp"
 #include "io/virtual/virtual_net.hpp"
 #include "meanwhile.hpp"
-#include "processors.hpp"
 #include "stage.hpp"
 #include "transport/link_io.hpp"
 #include "transport/topology.hpp"
@@ -152,6 +151,16 @@ struct Reads {
   std::uint64_t dies_at = 0;  // the ranks of a node die while one of them makes this read; 0: none does
 };
 
+// The processor time of a run's processes, in picoseconds, beside Scenario::cpu_bytes_per_second.
+struct Costs {
+  std::uint32_t cores = 0;      // that all nodes share, as a virtual cluster's do; 0: each agent has its own
+  std::uint64_t record_ps = 0;  // an agent takes a record from a ring or a link
+  std::uint64_t net_byte_ps = 0;     // an agent sends or receives a byte, kernel, tag and checksum included
+  std::uint64_t disk_byte_ps = 0;    // ... writes it, into the kernel's cache
+  std::uint64_t rank_record_ps = 0;  // a rank puts a record into its ring
+  std::uint64_t rank_byte_ps = 0;    // ... and a byte
+};
+
 struct Scenario {
   std::uint64_t seed = 0;
   std::uint32_t nodes = 1;
@@ -205,10 +214,5 @@ struct Scenario {
 };
 
 Scenario make_scenario(std::uint64_t seed);
-
-// Draw machines and the settings of the file.
-class Dice;
-void set_machine(Dice& dice, Scenario& scenario);
-void set_file(Dice& dice, Scenario& scenario);
 
 }  // namespace millrace::sim

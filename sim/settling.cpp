@@ -2,12 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "settling.hpp"
 
-#include <utility>
-
-#include "client/file/file.hpp"
 #include "client/file/ledgers.hpp"
-#include "leftovers.hpp"
-#include "outlived.hpp"
 
 namespace millrace::sim {
 
@@ -27,11 +22,6 @@ void Settling::begin() {
 
 void Settling::kill_recovery() {
   if (recovering_ != nullptr) recovering_->kill();
-}
-
-Result<client::OtherAgents::List> Settling::other_agents() {
-  if (!asks_ || !agent_.alive() || seat_.gone()) return client::OtherAgents::List();
-  return client::OtherAgents::List{std::make_shared<Outlived>(agent_, seat_, settings_.timeout_ms)};
 }
 
 }  // namespace millrace::sim

@@ -33,7 +33,9 @@ class Settling final : public VirtualProcess {
   client::Session* session(bool, client::Reason&) override { return nullptr; }
   bool agent_has_gone() override { return false; }
   client::Session* successor(client::Reason&) override { return nullptr; }
-  Result<client::OtherAgents::List> other_agents() override;
+  Result<client::OtherAgents::List> other_agents() override {
+    return asks_ ? agent_as_another() : client::OtherAgents::List();
+  }
   Status datasync(const Fd&) override { return Code::unsupported; }
   // Of a job whose ranks were killed, an agent may say that they did not close the file.
   void say(const std::string& line) override { problem_ += asks_ ? "" : line; }

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dice.hpp"
-#include "scenario.hpp"
+#include "draws.hpp"
 #include "times.hpp"
 
 namespace millrace::sim {

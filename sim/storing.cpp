@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "storing.hpp"
-
-#include "dice.hpp"
+#include "draws.hpp"
 #include "times.hpp"
 
 namespace millrace::sim {

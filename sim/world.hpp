@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <string>
 
+#include "io/virtual/station.hpp"
 #include "io/virtual/timeline.hpp"
 #include "io/virtual/trace.hpp"
 #include "io/virtual/virtual_disk.hpp"
 #include "io/virtual/virtual_net.hpp"
-#include "processors.hpp"
 #include "scenario.hpp"
 
 namespace millrace::sim {
@@ -22,11 +22,16 @@ struct World {
         trace(keep_trace),
         net(timeline, trace, scenario.nodes, scenario.net),
         disk(timeline, trace, scenario.nodes, scenario.disk),
-        processors(scenario.costs.cores) {}
+        processors(timeline, {.slots = scenario.costs.cores}),
+        shares_processors(scenario.costs.cores > 0) {}
 
   std::uint64_t now_ns() const { return timeline.now_ns(); }
   // A random time, shorter than most things take.
   std::uint64_t moment_ns() { return timeline.below(50'000); }
+  // The end of work that begins now.
+  std::uint64_t end_of(std::uint64_t work_ns) {
+    return shares_processors ? processors.serve(0, work_ns) : now_ns() + work_ns;
+  }
   void note(std::uint32_t node, const char* what, std::uint64_t a = 0, std::uint64_t b = 0,
             std::uint64_t c = 0) {
     trace.note(now_ns(), node, what, a, b, c);
@@ -37,7 +42,8 @@ struct World {
   io::Trace trace;
   io::VirtualNet net;
   io::VirtualDisk disk;
-  Processors processors;
+  io::Station processors;
+  const bool shares_processors;  // otherwise each process has one of its own
 };
 
 }  // namespace millrace::sim

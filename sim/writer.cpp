@@ -68,6 +68,12 @@ Status Writer::open() {
   return {};
 }
 
+void Writer::open_again() {
+  rank_.note("opens: rank");
+  if (cluster_.scenario.reads.until_written) cluster_.faults.begin_reads();
+  (void)rank_.told(open());
+}
+
 void Writer::write(const Step& step) {
   const Scenario& scenario = cluster_.scenario;
   Oracle& oracle = cluster_.judge.oracle();

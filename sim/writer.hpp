@@ -31,6 +31,7 @@ class Writer {
   // --- Steps of programs ---
 
   Status open();
+  void open_again();
   void write(const Step& step);
   void read(Extent extent);
   void sync();
