@@ -27,14 +27,15 @@ bool Job::connect() {
 
 bool Job::open_first() {
   std::size_t opening = ranks_.size();
-  const auto open = [&opening](Rank& rank) {
-    const Status status = rank.writer().open();
-    if (!status.ok()) rank.problem("cannot open the file: " + status.describe());
-    --opening;
-  };
   cluster_.file.begin_opening();
-  for (Rank& rank : ranks_)
-    rank.process().seat().begin([&rank, open] { open(rank); }, cluster_.world.moment_ns());
+  for (Rank& rank : ranks_) {
+    const auto open = [&rank, &opening] {
+      const Status status = rank.writer().open();
+      if (!status.ok()) rank.problem("cannot open the file: " + status.describe());
+      --opening;
+    };
+    rank.process().seat().begin(open, cluster_.world.moment_ns());
+  }
   while (opening > 0 && cluster_.world.timeline.step(longest_ns)) {
   }
   if (opening > 0) cluster_.judge.problem("the first open does not end");

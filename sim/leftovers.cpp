@@ -49,23 +49,25 @@ Folder::~Folder() {
   if (!path_.empty()) fs::remove_all(path_, unheeded);
 }
 
-Leftovers::Leftovers(io::VirtualDisk& disk, const std::string& directory, bool dead) {
+std::vector<Leftover> find_leftovers(io::VirtualDisk& disk, const std::string& directory, bool dead) {
+  std::vector<Leftover> found;
   const auto paths = io::list_owned(directory, journal::suffix);
-  if (!paths) return;
-  for (const std::string& path : *paths) {
+  for (std::size_t i = 0; paths && i < paths->size(); ++i) {
+    const std::string& path = (*paths)[i];
     const Result<Fd> file = io::open_owned(path);
     if (!file || !disk.knows(*file) || (dead && io::is_locked(*file))) continue;
     const std::span<const std::byte> contents = disk.contents(*file);
-    files_.push_back({path, {contents.begin(), contents.end()}, disk.state_of(*file)->mtime_ns});
+    found.push_back({path, {contents.begin(), contents.end()}, disk.state_of(*file)->mtime_ns});
   }
+  return found;
 }
 
-void Leftovers::restore(const std::string& directory) const {
-  if (files_.empty()) return;
+void restore(const std::vector<Leftover>& files, const std::string& directory) {
+  if (files.empty()) return;
   std::error_code unheeded;
   fs::create_directories(io::owned_folder(directory), unheeded);
   fs::permissions(io::owned_folder(directory), fs::perms::owner_all, unheeded);
-  for (const File& file : files_) {
+  for (const Leftover& file : files) {
     fs::remove(file.path, unheeded);
     write_out(file.path, file.contents);
     set_date(file.path, file.mtime_ns);

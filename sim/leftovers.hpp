@@ -26,22 +26,17 @@ class Folder {
   std::string path_;
 };
 
-// The contents of the journals in `directory` that are on the disk.
-class Leftovers {
- public:
-  // `dead`: only journals without a living owner (their lock is free); otherwise all journals.
-  Leftovers(io::VirtualDisk& disk, const std::string& directory, bool dead);
-  // Call it after the end of the process, which has removed its names by then.
-  void restore(const std::string& directory) const;
-
- private:
-  struct File {
-    std::string path;
-    std::vector<std::byte> contents;
-    std::uint64_t mtime_ns;  // of the virtual clock
-  };
-  std::vector<File> files_;
+// A journal on the disk.
+struct Leftover {
+  std::string path;
+  std::vector<std::byte> contents;
+  std::uint64_t mtime_ns;  // of the virtual clock
 };
+
+// The journals in `directory`. `dead`: only those without a living owner (their lock is free).
+std::vector<Leftover> find_leftovers(io::VirtualDisk& disk, const std::string& directory, bool dead);
+// Makes them real files. Call it after the end of the process, which has removed their names by then.
+void restore(const std::vector<Leftover>& files, const std::string& directory);
 
 // Gives the rescues of ranks, which are real files from their begin, the date of the run.
 void date_rescues(const io::VirtualDisk& disk, const std::string& directory);

@@ -84,7 +84,7 @@ Node::~Node() {
 // --- Ranks ---
 
 // Does the work of both sides of the greeting: client/start/start and Server.
-Result<client::SessionParts> Node::connect(SenderId& rank) {
+Result<std::unique_ptr<client::Session>> Node::connect(Seat& seat, std::uint64_t timeout_ms) {
   Result<transport::Producer> producer = transport::Producer::create(scenario_.ranks.ring_bytes);
   if (!producer) return producer.status();
   Result<transport::Consumer> ring =
@@ -93,7 +93,7 @@ Result<client::SessionParts> Node::connect(SenderId& rank) {
   Result<transport::Mapping> page = transport::map(page_memory_.get(), sizeof(transport::AgentPage));
   if (!page) return page.status();
   agent::Connection& connection = agent_->rounds.join(Fd());
-  rank = connection.id();
+  const SenderId rank = connection.id();
   lines_.resize(std::max<std::size_t>(lines_.size(), rank + 1));
   costs_.join(rank);
   transport::Hello hello{};
@@ -101,7 +101,14 @@ Result<client::SessionParts> Node::connect(SenderId& rank) {
   hello.pid = rank;
   hello.ring_bytes = scenario_.ranks.ring_bytes;
   connection.greet(*std::move(ring), hello);
-  return client::SessionParts{*std::move(producer), *std::move(page), nullptr, 60'000, true, journals_};
+  client::SessionParts parts{*std::move(producer),
+                             *std::move(page),
+                             std::make_unique<Line>(seat, rank),
+                             timeout_ms,
+                             true,
+                             journals_};
+  parts.slice_ms = scenario_.ranks.slice_ms;
+  return std::make_unique<client::Session>(std::move(parts));
 }
 
 // The agent starts even if the rank that started it ends before.
@@ -143,12 +150,6 @@ void Node::hang_up(SenderId rank) {
   plan(now());
 }
 
-Result<std::uint64_t> Node::size_of(const std::string& path) const {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return Status::from_errno(errno);
-  return std::uint64_t{world_.disk.contents(file).size()};
-}
-
 // --- Faults ---
 
 void Node::pause(std::uint64_t for_ns) {
@@ -162,9 +163,9 @@ void Node::pause(std::uint64_t for_ns) {
 void Node::crash(bool host) {
   world_.disk.crash(process_, host);
   world_.net.crash(number_, host);
-  const Leftovers left(world_.disk, journals_, false);
+  const std::vector<Leftover> left = find_leftovers(world_.disk, journals_, false);
   stop();
-  left.restore(journals_);
+  restore(left, journals_);
 }
 
 void Node::terminate() {

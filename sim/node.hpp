@@ -27,6 +27,7 @@
 namespace millrace::sim {
 
 class Line;
+class Seat;
 
 // A node's clock: the time plus its jumps.
 class NodeClock final : public io::Clock {
@@ -55,8 +56,8 @@ class Node {
 
   // --- For ranks ---
 
-  // The ring and the page of a rank's session, and its number as a sender.
-  Result<client::SessionParts> connect(agent::SenderId& rank);
+  // A session for a process in this seat.
+  Result<std::unique_ptr<client::Session>> connect(Seat& seat, std::uint64_t timeout_ms);
   // True if the agent's socket is bound: the agent is there, or is about to be.
   bool listens() const { return alive() || coming_; }
   // What the agent shows of its files to every process of its user.
@@ -74,8 +75,8 @@ class Node {
   bool serves(agent::SenderId rank) const { return alive() && agent_->rounds.find(rank) != nullptr; }
   // The rank hangs up. Its published records are still good.
   void hang_up(agent::SenderId rank);
-  // The size of a file on the virtual disk.
-  Result<std::uint64_t> size_of(const std::string& path) const;
+  World& world() const { return world_; }
+  std::uint32_t number() const { return number_; }
   const io::Clock& clock() const { return clock_; }
   void say(const std::string& line) const { world_.say(number_, line); }
   // What its agents have told: lines of the log, and errors in reports.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
@@ -68,6 +69,11 @@ class Oracle {
     std::uint32_t there = 0;                 // likewise
     bool stable = false;
   };
+  // Of this opening.
+  auto writes_of(std::uint32_t rank) {
+    return std::span(writes_).subspan(before_) |
+           std::views::filter([rank](const Write& write) { return write.rank == rank; });
+  }
   std::string complain(std::byte found, std::uint64_t offset, std::uint32_t least) const;
 
   std::vector<Write> writes_;  // number n is writes_[n - 1]

@@ -10,12 +10,6 @@
 
 namespace millrace::sim {
 
-namespace {
-
-constexpr std::uint64_t quantum_ps = 50'000'000;  // a rank works this long before other ranks have their turn
-
-}  // namespace
-
 Rank::Rank(Cluster& cluster, std::uint32_t number)
     : cluster_(cluster),
       number_(number),
@@ -36,9 +30,8 @@ void Rank::note(const char* what, std::uint64_t one, std::uint64_t other) const 
 Status Rank::connect() {
   if (process_ != nullptr) return {};
   const Scenario& scenario = cluster_.scenario;
-  process_ = std::make_unique<RankProcess>(cluster_.world, *cluster_.nodes[node_], node_,
-                                           cluster_.settings_of(node_), scenario.ranks.slice_ms);
-  place_ = std::make_unique<VirtualPlace>(cluster_.world, scenario, cluster_.nodes, *process_, node_);
+  process_ = std::make_unique<RankProcess>(*cluster_.nodes[node_], cluster_.settings_of(node_));
+  place_ = std::make_unique<VirtualPlace>(cluster_, *process_, node_);
   if (number_ < scenario.conduct.unable.size() && scenario.conduct.unable[number_]) process_->set_unable();
   return scenario.agents.start ? Status() : process_->join();
 }
@@ -53,7 +46,7 @@ bool Rank::stays(const Opening& next) const { return next.keeps_ranks && !gone_ 
 
 void Rank::let_go(const Opening& next) {
   writer_.let_go();
-  if (!stays(next) || !process_->has_lost_none()) process_ = nullptr;
+  if (!stays(next) || process_->agent_has_gone()) process_ = nullptr;
 }
 
 void Rank::begin_again(std::size_t opened) {
@@ -87,6 +80,8 @@ void Rank::think() {
 
 // The rank sleeps for the processor time that its earlier calls took.
 void Rank::pay() {
+  constexpr std::uint64_t quantum_ps =
+      50'000'000;  // a rank works this long before other ranks have their turn
   if (owed_ps_ < quantum_ps) return;
   process_->seat().sleep_until(cluster_.world.end_of(std::exchange(owed_ps_, 0) / 1000));
 }

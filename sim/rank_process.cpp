@@ -26,13 +26,8 @@ class Outlived final : public client::OtherAgent {
   bool lives() const override { return node_.alive(); }
   const client::PageView& view() const override { return view_; }
   Result<std::unique_ptr<client::Session>> ask() override {
-    agent::SenderId sender = 0;
     if (!node_.admits()) return Code::timeout;
-    Result<client::SessionParts> parts = node_.connect(sender);
-    if (!parts) return parts.status();
-    parts->contact = std::make_unique<Line>(seat_, sender);
-    parts->timeout_ms = timeout_ms_;
-    return std::make_unique<client::Session>(*std::move(parts));
+    return node_.connect(seat_, timeout_ms_);
   }
   bool end() override {
     node_.crash(false);
@@ -63,16 +58,10 @@ void RankProcess::leave() {
 
 // --- The agent ---
 
-// Does the work of client/start/start.
 Status RankProcess::join() {
-  agent::SenderId sender = 0;
-  Result<client::SessionParts> parts = agent_.connect(sender);
-  if (!parts) return parts.status();
-  parts->contact = std::make_unique<Line>(seat_, sender);
-  parts->timeout_ms = settings_.timeout_ms;
-  parts->slice_ms = slice_ms_;
-  sessions_.push_back(std::make_unique<client::Session>(*std::move(parts)));
-  return {};
+  Result<std::unique_ptr<client::Session>> session = agent_.connect(seat_, settings_.timeout_ms);
+  if (session) sessions_.push_back(*std::move(session));
+  return session.status();
 }
 
 // Follows client/open/own_process.
@@ -134,15 +123,19 @@ Result<std::size_t> VirtualProcess::read_start(const Fd& journal, std::span<std:
          contents.begin();
 }
 
+Result<std::uint64_t> VirtualProcess::size_of(const std::string& path) {
+  const Result<Fd> file = io::open_to_read(path.c_str());
+  return file ? Result(std::uint64_t{world_.disk.contents(*file).size()}) : file.status();
+}
+
 Result<FileIdentity> VirtualProcess::identify(const std::string& path) {
   const Result<Fd> file = io::open_to_read(path.c_str());
   return file ? Result(world_.disk.identify(*file)) : file.status();
 }
 
-bool VirtualProcess::recover(const std::string& directory, const std::string& path) {
+bool VirtualProcess::recover(const std::string&, const std::string& path) {
   if (seat_.gone()) return true;
-  recovering_ =
-      std::make_unique<Recovering>(world_, node_, directory, path, [this] { seat_.rouse_after(0); });
+  recovering_ = std::make_unique<Recovering>(agent_, path, [this] { seat_.rouse_after(0); });
   while (!recovering_->over() && !seat_.gone()) seat_.sleep();
   return !std::exchange(recovering_, nullptr)->killed();
 }

@@ -22,12 +22,8 @@ namespace millrace::sim {
 // Calls block in the process's fiber. Not thread safe.
 class VirtualProcess : public client::Process {
  public:
-  VirtualProcess(World& world, Node& agent, std::uint32_t node, Settings settings)
-      : world_(world),
-        agent_(agent),
-        node_(node),
-        settings_(std::move(settings)),
-        seat_(agent, world.timeline) {}
+  VirtualProcess(Node& agent, Settings settings)
+      : agent_(agent), world_(agent.world()), settings_(std::move(settings)), seat_(agent, world_.timeline) {}
 
   Seat& seat() { return seat_; }
 
@@ -36,7 +32,7 @@ class VirtualProcess : public client::Process {
   void remove(client::Leaver*) override {}
   std::uint64_t now_ns() const override { return seat_.now_ns(); }
   std::uint32_t processors() const override { return UINT32_MAX; }  // virtual ranks never wait for one
-  Result<std::uint64_t> size_of(const std::string& path) override { return agent_.size_of(path); }
+  Result<std::uint64_t> size_of(const std::string& path) override;
   Result<FileIdentity> identify(const Fd& file) override { return world_.disk.identify(file); }
   Result<FileIdentity> identify(const std::string& path) override;
   void look_again(const std::string&) override {}  // caches of the virtual disk are never old
@@ -48,9 +44,8 @@ class VirtualProcess : public client::Process {
   // The node's agent, as a process sees it that has no session with it.
   client::OtherAgents::List agent_as_another();
 
-  World& world_;
   Node& agent_;
-  const std::uint32_t node_;
+  World& world_;
   const Settings settings_;
   Seat seat_;
   std::unique_ptr<Recovering> recovering_;
@@ -59,11 +54,9 @@ class VirtualProcess : public client::Process {
 // The process of a rank, for its client::Files, with the MPI library's own files.
 class RankProcess final : public VirtualProcess {
  public:
-  // `slice_ms`: how often its session checks whether the agent still lives.
-  RankProcess(World& world, Node& agent, std::uint32_t node, Settings settings, std::uint32_t slice_ms)
-      : VirtualProcess(world, agent, node, std::move(settings)),
-        slice_ms_(slice_ms),
-        files_(world.disk, node, seat_, world.timeline) {}
+  RankProcess(Node& agent, Settings settings)
+      : VirtualProcess(agent, std::move(settings)),
+        files_(world_.disk, agent.number(), seat_, world_.timeline) {}
 
   // Joins the agent, which must be running.
   Status join();
@@ -75,8 +68,6 @@ class RankProcess final : public VirtualProcess {
   bool has_joined() const { return !sessions_.empty(); }
   // True if it has joined an agent and lost it.
   bool lost() const { return has_joined() && sessions_.front()->lost(); }
-  // False also if the rank's agent has died and the rank has not noticed that yet.
-  bool has_lost_none() { return !agent_has_gone(); }
   // The process ends, and disconnects from its agents.
   void leave();
   // The process dies with its host, at any point.
@@ -88,6 +79,7 @@ class RankProcess final : public VirtualProcess {
   // --- client::Process ---
 
   client::Session* session(bool may_start, client::Reason& why) override;
+  // True also if the rank has not noticed that yet.
   bool agent_has_gone() override { return has_joined() && session().gone(); }
   client::Session* successor(client::Reason& why) override;
   Result<client::OtherAgents::List> other_agents() override;
@@ -97,7 +89,6 @@ class RankProcess final : public VirtualProcess {
  private:
   bool find_agent(bool may_start);
 
-  const std::uint32_t slice_ms_;
   std::vector<std::unique_ptr<client::Session>>
       sessions_;                  // with the agents that it has joined, one after another
   std::uint64_t look_at_ns_ = 0;  // time of the next look for an agent

@@ -20,16 +20,15 @@ bool settle(Cluster& cluster, const Opening& opening) {
   cluster.settling.clear();
   cluster.beside.clear();
   for (std::uint32_t n = 0; n < scenario.nodes; ++n) {
-    cluster.settling.push_back(std::make_unique<Settling>(cluster.world, *cluster.nodes[n],
+    cluster.settling.push_back(std::make_unique<Settling>(*cluster.nodes[n],
                                                           scenario.only_programs_die() && !scenario.stands_in,
-                                                          n, cluster.settings_of(n), path));
+                                                          cluster.settings_of(n), path));
   }
   for (const auto& one : cluster.settling)
     timeline.after(cluster.world.moment_ns(), [&one] { one->begin(); });
   // A user's command on each node, at the same time.
   for (std::uint32_t n = 0; n < scenario.nodes && keeps_ledger(scenario.settings) && timeline.chance(2); ++n)
-    cluster.beside.push_back(
-        std::make_unique<Recovering>(cluster.world, n, cluster.nodes[n]->journals(), ""));
+    cluster.beside.push_back(std::make_unique<Recovering>(*cluster.nodes[n], ""));
   if (opening.recovery_dies_ns > 0)
     timeline.after(opening.recovery_dies_ns,
                    [&cluster, n = opening.recovery_node] { cluster.settling[n]->kill_recovery(); });
@@ -80,9 +79,7 @@ bool open_again(Cluster& cluster, const Opening& opening) {
   if (!opening.keeps_agents || opening.faults.empty()) job.acknowledge_killed();
   cluster.judge.begin_again();
   cluster.faults.begin_again();
-  scenario.programs = opening.programs;
-  scenario.stage = opening.stage;
-  scenario.faults = opening.faults;
+  static_cast<Play&>(scenario) = opening;
   job.begin_again();
   cluster.file.begin_opening();
   return job.connect();

@@ -101,7 +101,7 @@ void recover(Cluster& cluster, const std::vector<std::uint32_t>& order) {
   const std::string target = cluster.file.has_moved() ? cluster.file.path() : "";
   cluster.faults.calm(0);
   for (const std::uint32_t n : order) {
-    const Recovering recovering(cluster.world, n, cluster.nodes[n]->journals(), target);
+    const Recovering recovering(*cluster.nodes[n], target);
     while (!recovering.over() && cluster.world.timeline.step()) {
     }
     if (recovering.status() != 0 && !may_refuse(cluster, recovering.refused()))

@@ -3,6 +3,7 @@
 #include "scenario.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 #include "draws.hpp"
 #include "times.hpp"
@@ -312,49 +313,43 @@ bool Scenario::stands_still(std::uint32_t node) const {
 }
 
 std::string Scenario::describe() const {
-  std::string text = "seed " + std::to_string(seed) + ": " + std::to_string(nodes) + " nodes x " +
-                     std::to_string(ranks_per_node) + " ranks, strategy " +
-                     std::to_string(static_cast<unsigned>(settings.strategy)) + ", durability " +
-                     std::to_string(static_cast<unsigned>(settings.durability)) + ", topology " +
-                     std::to_string(static_cast<unsigned>(plan.topology)) + ", " +
-                     std::to_string(plan.lanes) + " lanes, file of " + std::to_string(file_bytes) + " bytes" +
-                     (stands_in ? " of the first node" : "");
-  if (conduct.apart) text += "\n  nodes do not work together";
-  if (conduct.second_handles) text += "\n  ranks read by a second handle";
+  std::ostringstream text;
+  text << "seed " << seed << ": " << nodes << " nodes x " << ranks_per_node << " ranks, strategy "
+       << name_of(settings.strategy) << ", durability " << name_of(settings.durability) << ", topology "
+       << name_of(plan.topology) << ", " << plan.lanes << " lanes, file of " << file_bytes << " bytes"
+       << (stands_in ? " of the first node" : "") << (conduct.apart ? "\n  nodes do not work together" : "")
+       << (conduct.second_handles ? "\n  ranks read by a second handle" : "");
   for (std::size_t rank = 0; rank < conduct.unable.size(); ++rank) {
-    if (conduct.unable[rank]) text += "\n  rank " + std::to_string(rank) + " can start no agent";
+    if (conduct.unable[rank]) text << "\n  rank " << rank << " can start no agent";
   }
-  if (conduct.onlooker) text += "\n  rank " + std::to_string(*conduct.onlooker) + " only looks on";
-  if (agents.write_within_ns > minute) text += "\n  agents look at rings only when they are woken";
+  if (conduct.onlooker) text << "\n  rank " << *conduct.onlooker << " only looks on";
+  if (agents.write_within_ns > minute) text << "\n  agents look at rings only when they are woken";
   if (agents.start)
-    text += "\n  no agent is there at first: it comes within " +
-            std::to_string(agents.start->takes_ns / 1000) + " us, and pays from " +
-            std::to_string(agents.start->costs_ps / 1'000'000) + " us on";
+    text << "\n  no agent is there at first: it comes within " << agents.start->takes_ns / us
+         << " us, and pays from " << agents.start->costs_ps / 1'000'000 << " us on";
   if (ranks.sweep.window > 0)
-    text += "\n  ranks sieve: parts of " + std::to_string(ranks.sweep.window) + " bytes, holes of up to " +
-            std::to_string(ranks.sweep.gap);
-  if (stage) text += stage->describe();
-  if (const std::string end = at_end.describe(); !end.empty()) text += "\n  at the end" + end;
-  for (const Fault& fault : faults) text += sim::describe(fault);
+    text << "\n  ranks sieve: parts of " << ranks.sweep.window << " bytes, holes of up to "
+         << ranks.sweep.gap;
+  if (stage) text << stage->describe();
+  if (const std::string end = at_end.describe(); !end.empty()) text << "\n  at the end" << end;
+  for (const Fault& fault : faults) text << sim::describe(fault);
   if (!reads.views.empty())
-    text += "\n  is read through the agents" +
-            std::string(reads.until_written ? " until it is written" : "") + ": topology " +
-            std::to_string(static_cast<unsigned>(reads.plan.topology)) + ", " +
-            std::to_string(reads.plan.lanes) + " lanes" + (reads.meets_late ? ", a late meeting" : "");
-  for (const Fault& fault : reads.faults) text += sim::describe(fault);
-  if (reads.dies_at > 0) text += "\n  ranks die at read " + std::to_string(reads.dies_at);
+    text << "\n  is read through the agents" << (reads.until_written ? " until it is written" : "")
+         << ": topology " << name_of(reads.plan.topology) << ", " << reads.plan.lanes << " lanes"
+         << (reads.meets_late ? ", a late meeting" : "");
+  for (const Fault& fault : reads.faults) text << sim::describe(fault);
+  if (reads.dies_at > 0) text << "\n  ranks die at read " << reads.dies_at;
   for (const Opening& opening : later) {
-    text += std::string("\n  opened again by ") + (opening.keeps_ranks ? "the same" : "other") + " ranks, " +
-            (opening.keeps_agents ? "the same" : "other") + " agents, after " +
-            std::to_string(opening.after_ns / 1000) + " us";
-    text += opening.before.describe();
+    text << "\n  opened again by " << (opening.keeps_ranks ? "the same" : "other") << " ranks, "
+         << (opening.keeps_agents ? "the same" : "other") << " agents, after " << opening.after_ns / us
+         << " us" << opening.before.describe();
     if (opening.recovery_dies_ns > 0)
-      text += "; recovery on node " + std::to_string(opening.recovery_node) + " dies after " +
-              std::to_string(opening.recovery_dies_ns / 1000) + " us";
-    if (opening.stage) text += opening.stage->describe();
-    for (const Fault& fault : opening.faults) text += sim::describe(fault);
+      text << "; recovery on node " << opening.recovery_node << " dies after "
+           << opening.recovery_dies_ns / us << " us";
+    if (opening.stage) text << opening.stage->describe();
+    for (const Fault& fault : opening.faults) text << sim::describe(fault);
   }
-  return text;
+  return text.str();
 }
 
 }  // namespace millrace::sim

@@ -89,15 +89,19 @@ struct Fault {
   std::uint64_t amount = 0;
 };
 
-// A further opening of the file, after all ranks have closed it or have died. Dead agents and lost hosts have
-// started again by then.
-struct Opening {
-  std::uint64_t after_ns = 0;
-  bool keeps_ranks = false;   // keeps ranks with living agents; otherwise all ranks are new processes
-  bool keeps_agents = false;  // keeps living agents; otherwise they leave before
+// What ranks do from one opening of the file to the next, and what befalls them.
+struct Play {
   std::vector<std::vector<Step>> programs;  // by rank
   std::optional<Stage> stage;               // for which they have a step
   std::vector<Fault> faults;
+};
+
+// A further opening of the file, after all ranks have closed it or have died. Dead agents and lost hosts have
+// started again by then.
+struct Opening : Play {
+  std::uint64_t after_ns = 0;
+  bool keeps_ranks = false;   // keeps ranks with living agents; otherwise all ranks are new processes
+  bool keeps_agents = false;  // keeps living agents; otherwise they leave before
   Meanwhile before;
   // The recovery of this node's journals is killed this long after its beginning; 0: not killed.
   std::uint64_t recovery_dies_ns = 0;
@@ -161,7 +165,8 @@ struct Costs {
   std::uint64_t rank_byte_ps = 0;    // ... and a byte
 };
 
-struct Scenario {
+// The first opening, and all that holds for the whole run.
+struct Scenario : Play {
   std::uint64_t seed = 0;
   std::uint32_t nodes = 1;
   std::uint32_t ranks_per_node = 1;
@@ -174,13 +179,10 @@ struct Scenario {
   Costs costs;
   std::uint64_t most_steps = 20'000'000;  // events; more mean an endless run
   std::uint64_t file_bytes = 0;
-  std::vector<std::vector<Step>> programs;  // by rank
-  std::optional<Stage> stage;               // for which they have a step
   AgentPlan agents;
   RankPlan ranks;
   Conduct conduct;
   Reads reads;
-  std::vector<Fault> faults;
   std::vector<Opening> later;
   Meanwhile at_end;  // before the last recovery
 

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -34,17 +37,41 @@ class SharedFile {
     return folder() + "/stand-in-" + std::to_string(openings_) + "-" + std::to_string(node);
   }
   // If only the first node sees the file, every other node gets a new stand-in at each opening.
-  void begin_opening();
+  void begin_opening() {
+    ++openings_;
+    stand_ins_.clear();
+    for (std::uint32_t n = 1; scenario_.stands_in && n < scenario_.nodes; ++n)
+      stand_ins_.push_back(world_.disk.create(stand_in(n)));
+  }
   std::uint32_t openings() const { return openings_; }  // so far
   // Gives the real file the size of the virtual one, because the client asks the kernel for it.
-  void show_size();
+  void show_size() { (void)::truncate(path_.c_str(), static_cast<off_t>(world_.disk.contents(0).size())); }
   // Changes the file and the clock while no program has the file open.
-  void befall(const Meanwhile& meanwhile, Oracle& oracle);
+  // If another file takes the removed file's name, the journals of the removed file must not be replayed into
+  // it.
+  void befall(const Meanwhile& meanwhile, Oracle& oracle) {
+    const std::uint64_t bytes = meanwhile.anew_bytes;
+    world_.disk.set_clock_back(meanwhile.clock_back_ns);
+    if (meanwhile.name != Meanwhile::Name::kept) rename(meanwhile.name == Meanwhile::Name::in_another_folder);
+    if (meanwhile.rewritten) return world_.disk.rewrite(0, oracle.renew(bytes));
+    if (bytes == 0 || world_.disk.in_use(0)) return;
+    world_.note(0, "the file is made anew: bytes", bytes);
+    world_.disk.replace(0, oracle.renew(bytes));
+    another_ = true;
+  }
   bool has_moved() const { return moved_; }     // to another folder
   bool is_another() const { return another_; }  // one that has taken the first file's name
 
  private:
-  void rename(bool to_another_folder);
+  void rename(bool to_another_folder) {
+    namespace fs = std::filesystem;
+    const fs::path old = path_;
+    const fs::path into = to_another_folder ? fs::path(folder()) / "results" : old.parent_path();
+    moved_ |= to_another_folder;
+    fs::create_directories(into);
+    path_ = into / ("file-" + std::to_string(++names_));
+    fs::rename(old, path_);
+  }
 
   const Scenario& scenario_;
   World& world_;

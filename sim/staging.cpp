@@ -13,11 +13,6 @@
 
 namespace millrace::sim {
 
-namespace {
-// An agent with less memory may have none for one more file, and may refuse the copy.
-constexpr std::uint64_t sure_bytes = 4 * MiB;
-}  // namespace
-
 // --- The file ---
 
 Original::Original(const Stage& stage, std::uint32_t number, World& world)
@@ -91,13 +86,14 @@ void stage_file(Cluster& cluster, Rank& rank) {
   rank.note("stages: rank");
   Staging& staging = cluster.job.staging();
   VirtualTeam team(staging.assembly, rank.process().seat());
-  rank.place().begin_copy(staging, cluster.file.folder());
+  rank.place().begin_copy(staging);
   const client::StagePlan plan{"a staged file", {}, groups + staging.opening, 0, 0};
   const std::optional<client::StagedCopy> copy = client::stage_whole(team, rank.place(), plan);
   const auto held = rank.place().end_copy();
   if (copy) read_copy(cluster, rank, staging.original.bytes(), *held);
   if (rank.gone()) return;
-  const bool has_memory = cluster.scenario.settings.sort_buffer_bytes >= sure_bytes;
+  // An agent with less memory may have none for one more file, and may refuse the copy.
+  const bool has_memory = cluster.scenario.settings.sort_buffer_bytes >= 4 * MiB;
   if (!copy && cluster.scenario.benign() && !staging.original.harmed() && has_memory)
     rank.problem("has no copy of a file though nothing failed");
   rank.think();
