@@ -50,7 +50,7 @@ void Recovering::recover() {
   if (ends_) return;
   planned_ = world_.timeline.after(0, [this] {
     planned_.reset();
-    over_();
+    if (over_) over_();
   });
 }
 

@@ -21,8 +21,7 @@ class Recovering final : public agent::Pace {
  public:
   // The constructor begins the recovery, which calls `over` at its end.
   // `target`: only the node's journals of this file; empty: all.
-  Recovering(
-      Node& node, std::string target, std::function<void()> over = [] {});
+  Recovering(Node& node, std::string target, std::function<void()> over = {});
   ~Recovering() override;
   Recovering(const Recovering&) = delete;
   Recovering& operator=(const Recovering&) = delete;
