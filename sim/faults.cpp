@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "faults.hpp"
-
 #include <algorithm>
 
+#include "draws.hpp"
 #include "times.hpp"
 
 namespace millrace::sim {
@@ -47,57 +46,34 @@ Fault make_jump(Dice& dice, const Scenario& scenario) {
   return fault;
 }
 
-bool crashes(const std::vector<Fault>& faults) {
-  return std::ranges::any_of(faults, [](const Fault& fault) {
-    return fault.kind == FaultKind::kill_agent || fault.kind == FaultKind::lose_node ||
-           fault.kind == FaultKind::kill_group;
-  });
-}
-
-bool loses_a_node(const std::vector<Fault>& faults) {
-  return std::ranges::any_of(faults, [](const Fault& fault) { return fault.kind == FaultKind::lose_node; });
+bool has_one_of(const std::vector<Fault>& faults, std::initializer_list<FaultKind> kinds) {
+  return std::ranges::any_of(
+      faults, [&](const Fault& fault) { return std::ranges::find(kinds, fault.kind) != kinds.end(); });
 }
 
 const char* name_of(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::slow_disk:
-      return "fault: slow disk, times";
-    case FaultKind::full_disk:
-      return "fault: full disk, at bytes";
-    case FaultKind::write_error:
-      return "fault: a write fails, after";
-    case FaultKind::sync_error:
-      return "fault: a datasync fails, after";
-    case FaultKind::cut:
-      return "fault: cut, for ns";
-    case FaultKind::delay:
-      return "fault: delay, ns";
-    case FaultKind::pause:
-      return "fault: paused, for ns";
-    case FaultKind::corrupt:
-      return "fault: a wrong bit is to come";
-    case FaultKind::kill_agent:
-      return "fault: agent killed";
-    case FaultKind::lose_node:
-      return "fault: node lost";
-    case FaultKind::clock_jump:
-      return "fault: the clock jumps, ns";
-    case FaultKind::terminate_agent:
-      return "fault: agent is sent SIGTERM";
-    case FaultKind::kill_group:
-      return "fault: agent and ranks killed at once";
-    case FaultKind::kill_ranks:
-      return "fault: ranks killed";
-    case FaultKind::read_error:
-      return "fault: a read fails, after";
-    case FaultKind::cut_short:
-      return "fault: the file is cut short, to bytes";
-    case FaultKind::close_error:
-      return "fault: a close tells of lost bytes, after";
-    case FaultKind::stall:
-      return "fault: the file system stalls, for ns";
-  }
-  return "";
+  constexpr const char* names[] = {
+      // in the order of the kinds
+      "fault: slow disk, times",
+      "fault: full disk, at bytes",
+      "fault: a write fails, after",
+      "fault: a datasync fails, after",
+      "fault: cut, for ns",
+      "fault: delay, ns",
+      "fault: paused, for ns",
+      "fault: a wrong bit is to come",
+      "fault: agent killed",
+      "fault: node lost",
+      "fault: the clock jumps, ns",
+      "fault: agent is sent SIGTERM",
+      "fault: agent and ranks killed at once",
+      "fault: ranks killed",
+      "fault: a read fails, after",
+      "fault: the file is cut short, to bytes",
+      "fault: a close tells of lost bytes, after",
+      "fault: the file system stalls, for ns",
+  };
+  return names[static_cast<std::size_t>(kind)];
 }
 
 std::string describe(const Fault& fault) {

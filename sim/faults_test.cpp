@@ -10,12 +10,11 @@
 #include <memory>
 #include <string>
 
+#include "draws.hpp"
 #include "fiber.hpp"
 #include "oracle.hpp"
-#include "reading.hpp"
 #include "run.hpp"
 #include "scale.hpp"
-#include "storing.hpp"
 
 namespace millrace::sim {
 namespace {

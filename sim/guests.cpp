@@ -1,12 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "guests.hpp"
-
 #include <algorithm>
 #include <vector>
 
-#include "dice.hpp"
-#include "scenario.hpp"
+#include "draws.hpp"
 
 namespace millrace::sim {
 
@@ -46,11 +43,6 @@ void add_writes_to_all_lanes(Dice& dice, Scenario& scenario) {
   }
 }
 
-bool ends_by_a_kill(const Scenario& scenario) {
-  return std::ranges::any_of(scenario.faults,
-                             [](const Fault& fault) { return fault.kind == FaultKind::kill_group; });
-}
-
 }  // namespace
 
 // A rank that cannot join does not ask for bytes on other nodes: with several nodes, all ranks leave such a
@@ -83,7 +75,8 @@ void add_onlooker(Scenario& scenario) {
 void add_overwriting(Scenario& scenario) {
   Dice dice(scenario.seed ^ 0x0BE2);
   const std::size_t last = scenario.programs.size() - 1;
-  if (scenario.nodes > 1 || last == 0 || !keeps_ledger(scenario.settings) || !ends_by_a_kill(scenario))
+  if (scenario.nodes > 1 || last == 0 || !keeps_ledger(scenario.settings) ||
+      !has_one_of(scenario.faults, {FaultKind::kill_group}))
     return;
   if (dice.one_in(2)) return;
   const bool joins = !Dice(scenario.seed ^ 0xD12EC7).one_in(2);

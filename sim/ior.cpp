@@ -72,13 +72,10 @@ bool Ior::set(std::string_view assignment) {
   const std::size_t sign = assignment.find('=');
   if (sign == std::string_view::npos) return false;
   const std::string_view name = assignment.substr(0, sign), value = assignment.substr(sign + 1);
-  if (name == "topology") {
-    for (const auto& [word, topology] :
-         {std::pair("direct", Topology::direct), {"ring", Topology::ring}, {"tree", Topology::tree}}) {
-      if (value == word) machine.plan.topology = topology;
-      if (value == word) return true;
-    }
-    return false;
+  for (const Topology one : {Topology::direct, Topology::ring, Topology::tree}) {
+    if (name != "topology" || value != name_of(one)) continue;
+    machine.plan.topology = one;
+    return true;
   }
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(value.begin(), value.end(), number);
@@ -113,7 +110,7 @@ Scenario make_ior(const Ior& ior) {
       std::swap(offsets[i - 1], offsets[chance() % i]);
     for (const std::uint64_t offset : offsets)
       made.programs[rank].push_back({Step::Kind::write, 1, {offset, offset + ior.transfer}});
-    made.programs[rank].push_back({Step::Kind::sync});
+    if (ior.syncs) made.programs[rank].push_back({Step::Kind::sync});
     made.programs[rank].push_back({Step::Kind::close});
   }
   return made;

@@ -14,6 +14,7 @@ struct Ior {
   std::uint64_t transfer = 4 * KiB;
   std::uint64_t block = 16 * KiB;
   std::uint64_t segments = 256;
+  bool syncs = true;    // before the close
   bool random = false;  // -z: each rank's transfers in random order
   Scenario machine;     // without programs
 

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "io/virtual/virtual_disk.hpp"
@@ -27,40 +26,19 @@ class Folder {
   std::string path_;
 };
 
-// The contents of the journals in `directory` that are on the disk.
-class Leftovers {
- public:
-  // `dead`: only journals without a living owner (their lock is free); otherwise all journals.
-  Leftovers(io::VirtualDisk& disk, const std::string& directory, bool dead);
-  // Call it after the end of the process, which has removed its names by then.
-  void restore(const std::string& directory) const;
-
- private:
-  struct File {
-    std::string path;
-    std::vector<std::byte> contents;
-    std::uint64_t mtime_ns;  // of the virtual clock
-  };
-  std::vector<File> files_;
+// A journal on the disk.
+struct Leftover {
+  std::string path;
+  std::vector<std::byte> contents;
+  std::uint64_t mtime_ns;  // of the virtual clock
 };
 
-// Reads the first bytes of a journal, which is on the virtual disk or is a real file by now.
-Result<std::size_t> read_start(io::VirtualDisk& disk, const Fd& journal, std::span<std::byte> into);
-
-// Writes a real file. False: that failed.
-bool write_out(const std::string& file, std::span<const std::byte> contents);
-std::vector<std::byte> read_in(const std::string& file);
+// The journals in `directory`. `dead`: only those without a living owner (their lock is free).
+std::vector<Leftover> find_leftovers(io::VirtualDisk& disk, const std::string& directory, bool dead);
+// Makes them real files. Call it after the end of the process, which has removed their names by then.
+void restore(const std::vector<Leftover>& files, const std::string& directory);
 
 // Gives the rescues of ranks, which are real files from their begin, the date of the run.
 void date_rescues(const io::VirtualDisk& disk, const std::string& directory);
-
-// Runs `millrace recover` on the node for journals in `directory`, with --target FILE unless `target` is
-// empty; returns its exit status and output. The command writes to real files, which stand for the disk's
-// files.
-std::pair<int, std::string> recover(io::VirtualDisk& disk, std::uint32_t node, const std::string& directory,
-                                    const std::string& target);
-
-// The disk's file of that name.
-Result<FileIdentity> identify(io::VirtualDisk& disk, const std::string& path);
 
 }  // namespace millrace::sim

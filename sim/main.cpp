@@ -66,9 +66,8 @@ int run_scale(int argc, char** argv) {
   scale.nodes = static_cast<std::uint32_t>(number(2, scale.nodes));
   scale.node_bytes = number(3, 1024) * millrace::MiB;
   scale.shrink = number(4, scale.shrink);
-  const std::string_view topology = argc > 5 ? argv[5] : "direct";
-  if (topology == "ring") scale.topology = millrace::Topology::ring;
-  if (topology == "tree") scale.topology = millrace::Topology::tree;
+  for (const auto topology : {millrace::Topology::ring, millrace::Topology::tree})
+    if (argc > 5 && argv[5] == name_of(topology)) scale.topology = topology;
   scale.lanes = static_cast<std::uint32_t>(number(6, scale.lanes));
   scale.piece_bytes = number(7, scale.piece_bytes);
   if (scale.nodes == 0 || scale.shrink == 0 || scale.lanes == 0 || scale.piece_bytes == 0)

@@ -20,7 +20,4 @@ struct Meanwhile {
   std::string describe() const;
 };
 
-struct Scenario;
-void add_meanwhile(Scenario& scenario);
-
 }  // namespace millrace::sim

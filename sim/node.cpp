@@ -31,7 +31,7 @@ std::vector<std::byte> bytes_of(const Message& message) {
 
 }  // namespace
 
-Node::Node(World world, std::uint32_t number, const Scenario& scenario, std::string journals)
+Node::Node(World& world, std::uint32_t number, const Scenario& scenario, std::string journals)
     : world_(world),
       number_(number),
       process_(number),
@@ -54,7 +54,7 @@ void Node::start() {
     watches_.watch(descriptor, events, tag);
   };
   const auto say = [this](const std::string& line) {
-    world_.trace.say(now(), number_, line);
+    world_.say(number_, line);
     told_lines_.push_back(line);
   };
   const auto report = [say](const std::string& line) {
@@ -84,7 +84,7 @@ Node::~Node() {
 // --- Ranks ---
 
 // Does the work of both sides of the greeting: client/start/start and Server.
-Result<client::SessionParts> Node::connect(SenderId& rank) {
+Result<std::unique_ptr<client::Session>> Node::connect(Seat& seat, std::uint64_t timeout_ms) {
   Result<transport::Producer> producer = transport::Producer::create(scenario_.ranks.ring_bytes);
   if (!producer) return producer.status();
   Result<transport::Consumer> ring =
@@ -93,7 +93,7 @@ Result<client::SessionParts> Node::connect(SenderId& rank) {
   Result<transport::Mapping> page = transport::map(page_memory_.get(), sizeof(transport::AgentPage));
   if (!page) return page.status();
   agent::Connection& connection = agent_->rounds.join(Fd());
-  rank = connection.id();
+  const SenderId rank = connection.id();
   lines_.resize(std::max<std::size_t>(lines_.size(), rank + 1));
   costs_.join(rank);
   transport::Hello hello{};
@@ -101,14 +101,21 @@ Result<client::SessionParts> Node::connect(SenderId& rank) {
   hello.pid = rank;
   hello.ring_bytes = scenario_.ranks.ring_bytes;
   connection.greet(*std::move(ring), hello);
-  return client::SessionParts{*std::move(producer), *std::move(page), nullptr, 60'000, true, journals_};
+  client::SessionParts parts{*std::move(producer),
+                             *std::move(page),
+                             std::make_unique<Line>(seat, rank),
+                             timeout_ms,
+                             true,
+                             journals_};
+  parts.slice_ms = scenario_.ranks.slice_ms;
+  return std::make_unique<client::Session>(std::move(parts));
 }
 
 // The agent starts even if the rank that started it ends before.
 void Node::come() {
   coming_ = world_.timeline.after(scenario_.agents.start->takes_ns, [this] {
     coming_.reset();
-    world_.trace.note(now(), number_, "an agent is there");
+    world_.note(number_, "an agent is there");
     restart();
     admits_at_ns_ = now() + transport::grace_ns;
   });
@@ -143,12 +150,6 @@ void Node::hang_up(SenderId rank) {
   plan(now());
 }
 
-Result<std::uint64_t> Node::size_of(const std::string& path) const {
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid()) return Status::from_errno(errno);
-  return std::uint64_t{world_.disk.contents(file).size()};
-}
-
 // --- Faults ---
 
 void Node::pause(std::uint64_t for_ns) {
@@ -162,9 +163,9 @@ void Node::pause(std::uint64_t for_ns) {
 void Node::crash(bool host) {
   world_.disk.crash(process_, host);
   world_.net.crash(number_, host);
-  const Leftovers left(world_.disk, journals_, false);
+  const std::vector<Leftover> left = find_leftovers(world_.disk, journals_, false);
   stop();
-  left.restore(journals_);
+  restore(left, journals_);
 }
 
 void Node::terminate() {
@@ -225,9 +226,9 @@ void Node::round() {
   for (const auto& [tag, events] : watches_.ready()) agent_->links.handle(tag, events);
   if (std::exchange(slept_, false)) agent_->rounds.woke();
   const Rounds::Round round = agent_->rounds.go();
-  busy_until_ns_ = world_.processors.take(
-      now(), costs_.round_ns(agent_->rounds, agent_->links, world_.net.bytes_handled(number_),
-                             world_.disk.of(process_).bytes_asked()));
+  busy_until_ns_ =
+      world_.end_of(costs_.round_ns(agent_->rounds, agent_->links, world_.net.bytes_handled(number_),
+                                    world_.disk.of(process_).bytes_asked()));
   for (Line* const line : lines_) {
     if (line != nullptr) line->seat().look();
   }

@@ -18,26 +18,16 @@
 #include "client/session/session.hpp"
 #include "io/clock.hpp"
 #include "io/virtual/timeline.hpp"
-#include "io/virtual/trace.hpp"
-#include "io/virtual/virtual_disk.hpp"
-#include "io/virtual/virtual_net.hpp"
 #include "round_costs.hpp"
 #include "scenario.hpp"
 #include "transport/ring.hpp"
 #include "watches.hpp"
+#include "world.hpp"
 
 namespace millrace::sim {
 
-// The world that all machines of a run share.
-struct World {
-  io::Timeline& timeline;
-  io::Trace& trace;
-  io::VirtualNet& net;
-  io::VirtualDisk& disk;
-  Processors& processors;
-};
-
 class Line;
+class Seat;
 
 // A node's clock: the time plus its jumps.
 class NodeClock final : public io::Clock {
@@ -54,19 +44,20 @@ class NodeClock final : public io::Clock {
 
 // The agent of a node: the shipped Core, Links and Rounds, and the rings and the page that it shares with its
 // ranks. The agent sleeps until an event or a deadline, as Server does, and a round takes time. The ranks'
-// sessions reach it through a Line. Owned by Cluster. Not thread safe, because all fibers run in one thread.
+// sessions reach it through a Line. Owned by Cluster. Not
+// thread safe.
 class Node {
  public:
   // `scenario`: outlives the node. `journals`: the node's folder of journals.
-  Node(World world, std::uint32_t number, const Scenario& scenario, std::string journals);
+  Node(World& world, std::uint32_t number, const Scenario& scenario, std::string journals);
   ~Node();
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
   // --- For ranks ---
 
-  // The ring and the page of a rank's session, and its number as a sender.
-  Result<client::SessionParts> connect(agent::SenderId& rank);
+  // A session for a process in this seat.
+  Result<std::unique_ptr<client::Session>> connect(Seat& seat, std::uint64_t timeout_ms);
   // True if the agent's socket is bound: the agent is there, or is about to be.
   bool listens() const { return alive() || coming_; }
   // What the agent shows of its files to every process of its user.
@@ -84,10 +75,10 @@ class Node {
   bool serves(agent::SenderId rank) const { return alive() && agent_->rounds.find(rank) != nullptr; }
   // The rank hangs up. Its published records are still good.
   void hang_up(agent::SenderId rank);
-  // The size of a file on the virtual disk.
-  Result<std::uint64_t> size_of(const std::string& path) const;
+  World& world() const { return world_; }
+  std::uint32_t number() const { return number_; }
   const io::Clock& clock() const { return clock_; }
-  void say(const std::string& line) const { world_.trace.say(now(), number_, line); }
+  void say(const std::string& line) const { world_.say(number_, line); }
   // What its agents have told: lines of the log, and errors in reports.
   const std::vector<std::string>& told() const { return told_lines_; }
 
@@ -132,7 +123,7 @@ class Node {
   void sleep();
   std::uint64_t now() const { return world_.timeline.now_ns(); }
 
-  World world_;
+  World& world_;
   std::uint32_t number_;
   std::uint64_t agents_ = 0;  // that have started here
   io::VirtualDisk::Process process_;

@@ -6,10 +6,6 @@
 
 namespace millrace::sim {
 
-namespace {
-constexpr std::uint32_t nobody = UINT32_MAX;  // in place of a rank
-}  // namespace
-
 std::byte Oracle::value(std::uint32_t write, std::uint64_t offset) {
   const std::uint64_t mixed = (write * 0x9E3779B97F4A7C15u) ^ (offset * 0xC2B2AE3D27D4EB4Fu);
   return static_cast<std::byte>((mixed * 0x165667B19E3779F9u) >> 56);
@@ -27,9 +23,9 @@ void Oracle::fill(std::uint32_t write, std::uint64_t offset, std::span<std::byte
 std::vector<Extent> Oracle::acknowledge(std::uint32_t rank, bool stable, bool there) {
   std::vector<Extent> fresh;
   ++moment_;
-  for (Write& write : std::span(writes_).subspan(before_)) {
-    if (write.rank == rank && there && write.there == 0) write.there = moment_;
-    if (write.rank != rank || (stable ? write.stable : write.acknowledged != 0)) continue;
+  for (Write& write : writes_of(rank)) {
+    if (there && write.there == 0) write.there = moment_;
+    if (stable ? write.stable : write.acknowledged != 0) continue;
     if (write.acknowledged == 0) write.acknowledged = moment_;
     write.stable |= stable;
     fresh.push_back(write.extent);
@@ -37,20 +33,10 @@ std::vector<Extent> Oracle::acknowledge(std::uint32_t rank, bool stable, bool th
   return fresh;
 }
 
-void Oracle::acknowledge_finished(std::uint32_t rank) {
-  ++moment_;
-  for (Write& write : std::span(writes_).subspan(before_)) {
-    if (write.rank == rank && write.finished_ns != UINT64_MAX && write.acknowledged == 0)
-      write.acknowledged = moment_;
-  }
-}
-
 void Oracle::acknowledge_old(std::uint32_t rank, std::uint64_t until_ns) {
   ++moment_;
-  for (Write& write : std::span(writes_).subspan(before_)) {
-    if (write.rank == rank && write.finished_ns <= until_ns && write.acknowledged == 0)
-      write.acknowledged = moment_;
-  }
+  for (Write& write : writes_of(rank))
+    if (write.finished_ns <= until_ns && write.acknowledged == 0) write.acknowledged = moment_;
 }
 
 // A new open need not see bytes that were ordered but not acknowledged.
@@ -64,6 +50,7 @@ void Oracle::begin_again(bool lost) {
 }
 
 std::vector<std::byte> Oracle::renew(std::uint64_t bytes) {
+  constexpr std::uint32_t nobody = UINT32_MAX;  // in place of a rank
   ++moment_;
   old_ = writes_.size();
   writes_.push_back({nobody, {0, bytes}, 0, moment_, 0, moment_, true});
@@ -75,15 +62,12 @@ std::vector<std::byte> Oracle::renew(std::uint64_t bytes) {
 
 void Oracle::order(std::uint32_t rank) {
   ++moment_;
-  for (Write& write : std::span(writes_).subspan(before_)) {
-    if (write.rank == rank && write.ordered == 0) write.ordered = moment_;
-  }
+  for (Write& write : writes_of(rank))
+    if (write.ordered == 0) write.ordered = moment_;
 }
 
 void Oracle::forget_order(std::uint32_t rank) {
-  for (Write& write : std::span(writes_).subspan(before_)) {
-    if (write.rank == rank) write.ordered = 0;
-  }
+  for (Write& write : writes_of(rank)) write.ordered = 0;
 }
 
 std::string Oracle::check(std::span<const std::byte> file, Extent range, int strict, bool stable,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,7 +33,7 @@ class Oracle {
   // acknowledged in this way before.
   std::vector<Extent> acknowledge(std::uint32_t rank, bool stable, bool there = true);
   // ... only the writes that have returned.
-  void acknowledge_finished(std::uint32_t rank);
+  void acknowledge_finished(std::uint32_t rank) { acknowledge_old(rank, UINT64_MAX - 1); }
   // ... only the writes that had returned by `until_ns`.
   void acknowledge_old(std::uint32_t rank, std::uint64_t until_ns);
   // The file is opened again, by ranks with the same numbers. None of them has written yet. `lost`: bytes
@@ -68,6 +69,11 @@ class Oracle {
     std::uint32_t there = 0;                 // likewise
     bool stable = false;
   };
+  // Of this opening.
+  auto writes_of(std::uint32_t rank) {
+    return std::span(writes_).subspan(before_) |
+           std::views::filter([rank](const Write& write) { return write.rank == rank; });
+  }
   std::string complain(std::byte found, std::uint64_t offset, std::uint32_t least) const;
 
   std::vector<Write> writes_;  // number n is writes_[n - 1]

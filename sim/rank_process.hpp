@@ -22,12 +22,8 @@ namespace millrace::sim {
 // Calls block in the process's fiber. Not thread safe.
 class VirtualProcess : public client::Process {
  public:
-  VirtualProcess(World world, Node& agent, std::uint32_t node, Settings settings)
-      : world_(world),
-        agent_(agent),
-        node_(node),
-        settings_(std::move(settings)),
-        seat_(agent, world.timeline) {}
+  VirtualProcess(Node& agent, Settings settings)
+      : agent_(agent), world_(agent.world()), settings_(std::move(settings)), seat_(agent, world_.timeline) {}
 
   Seat& seat() { return seat_; }
 
@@ -36,7 +32,7 @@ class VirtualProcess : public client::Process {
   void remove(client::Leaver*) override {}
   std::uint64_t now_ns() const override { return seat_.now_ns(); }
   std::uint32_t processors() const override { return UINT32_MAX; }  // virtual ranks never wait for one
-  Result<std::uint64_t> size_of(const std::string& path) override { return agent_.size_of(path); }
+  Result<std::uint64_t> size_of(const std::string& path) override;
   Result<FileIdentity> identify(const Fd& file) override { return world_.disk.identify(file); }
   Result<FileIdentity> identify(const std::string& path) override;
   void look_again(const std::string&) override {}  // caches of the virtual disk are never old
@@ -45,9 +41,11 @@ class VirtualProcess : public client::Process {
   bool recover(const std::string& directory, const std::string& path) override;
 
  protected:
-  World world_;
+  // The node's agent, as a process sees it that has no session with it.
+  client::OtherAgents::List agent_as_another();
+
   Node& agent_;
-  const std::uint32_t node_;
+  World& world_;
   const Settings settings_;
   Seat seat_;
   std::unique_ptr<Recovering> recovering_;
@@ -56,24 +54,20 @@ class VirtualProcess : public client::Process {
 // The process of a rank, for its client::Files, with the MPI library's own files.
 class RankProcess final : public VirtualProcess {
  public:
-  // `slice_ms`: how often its session checks whether the agent still lives.
-  RankProcess(World world, Node& agent, std::uint32_t node, Settings settings, std::uint32_t slice_ms)
-      : VirtualProcess(world, agent, node, std::move(settings)),
-        slice_ms_(slice_ms),
-        files_(world.disk, node, seat_, world.timeline) {}
+  RankProcess(Node& agent, Settings settings)
+      : VirtualProcess(agent, std::move(settings)),
+        files_(world_.disk, agent.number(), seat_, world_.timeline) {}
 
   // Joins the agent, which must be running.
-  Status join() { return join(session_); }
+  Status join();
   // From now on the rank cannot start an agent, and joins one only for questions.
   void set_unable() { unable_ = true; }
 
   // Only for a rank that has joined.
-  client::Session& session() { return *session_; }
-  bool has_joined() const { return session_ != nullptr; }
+  client::Session& session() { return *sessions_.front(); }
+  bool has_joined() const { return !sessions_.empty(); }
   // True if it has joined an agent and lost it.
-  bool lost() const { return session_ != nullptr && session_->lost(); }
-  // False also if the rank's agent has died and the rank has not noticed that yet.
-  bool has_lost_none() { return session_ == nullptr || !session_->gone(); }
+  bool lost() const { return has_joined() && sessions_.front()->lost(); }
   // The process ends, and disconnects from its agents.
   void leave();
   // The process dies with its host, at any point.
@@ -85,7 +79,8 @@ class RankProcess final : public VirtualProcess {
   // --- client::Process ---
 
   client::Session* session(bool may_start, client::Reason& why) override;
-  bool agent_has_gone() override { return session_ != nullptr && session_->gone(); }
+  // True also if the rank has not noticed that yet.
+  bool agent_has_gone() override { return has_joined() && session().gone(); }
   client::Session* successor(client::Reason& why) override;
   Result<client::OtherAgents::List> other_agents() override;
   Status datasync(const Fd& file) override { return files_.datasync(file); }
@@ -93,12 +88,10 @@ class RankProcess final : public VirtualProcess {
 
  private:
   bool find_agent(bool may_start);
-  Status join(std::unique_ptr<client::Session>& session);
 
-  const std::uint32_t slice_ms_;
-  std::unique_ptr<client::Session> session_;
+  std::vector<std::unique_ptr<client::Session>>
+      sessions_;                  // with the agents that it has joined, one after another
   std::uint64_t look_at_ns_ = 0;  // time of the next look for an agent
-  std::vector<std::unique_ptr<client::Session>> successors_;
   std::uint64_t look_for_successor_ns_ = 0;
   bool unable_ = false;
   LibraryFiles files_;

@@ -1,15 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-// Cluster: reads through the agents. A rank reads the file itself if that fails, as in the front.
-#include <unistd.h>
+#include "reader.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <span>
 #include <utility>
 
 #include "client/file/agent_reads.hpp"
-#include "client/file/file.hpp"
 #include "client/view/typemap.hpp"
 #include "cluster.hpp"
 
@@ -19,225 +15,208 @@ namespace {
 
 constexpr std::size_t guard_bytes = 16;  // around the memory of a read
 constexpr std::byte guard{0x5A};
-constexpr std::uint64_t dying_ns = 8'000;  // a few rounds of an agent
 
-std::span<std::byte> data_of(Reader::Reading& reading) {
-  return std::span(reading.memory).subspan(guard_bytes, reading.positions.size());
-}
-
-client::PieceSource source_of(Reader::Reading& reading) {
-  static const client::TypeMap byte = client::contiguous_type(1);
-  return {*reading.view, reading.positions.begin, byte, data_of(reading).data(), reading.positions.size()};
+// Calls `visit` with each piece of the memory, and its place in the file. Ends early if that returns false.
+template <class Byte, class Visit>
+void each_piece(const client::FileView& view, std::uint64_t begin, std::span<Byte> memory, Visit visit) {
+  client::Cursor at(view.filetype(), static_cast<std::int64_t>(view.displacement()), begin);
+  while (!memory.empty()) {
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(at.rest(), memory.size()));
+    if (!visit(memory.first(size), static_cast<std::uint64_t>(at.offset()))) return;
+    memory = memory.subspan(size);
+    at.advance(size);
+  }
 }
 
 }  // namespace
 
-// The handle that reads through the agents; nullptr: it is not open.
-client::File* Cluster::reader_of(const Rank& rank) const {
-  return scenario_.reads.until_written ? rank.file.get() : rank.reader.file.get();
+std::span<std::byte> Reader::Read::data() { return std::span(memory).subspan(guard_bytes, positions.size()); }
+
+client::PieceSource Reader::Read::source() {
+  static const client::TypeMap byte = client::contiguous_type(1);
+  return {*view, positions.begin, byte, data().data(), data().size()};
 }
 
-// The real file gets the size of the virtual one: the client asks the kernel for it.
-void Cluster::show_size() { (void)::truncate(path_.c_str(), static_cast<off_t>(disk_.contents(0).size())); }
-
-void Cluster::plan_read_faults() {
-  if (std::exchange(reads_began_, true)) return;
-  for (const Fault& fault : scenario_.reads.faults)
-    planned_.push_back(timeline_.after(fault.at_ns, [this, fault] { befall(fault); }));
+client::File* Reader::file() const {
+  return cluster_.scenario.reads.until_written ? rank_.writer().file() : file_.get();
 }
 
 // The file counts as not written, so that ranks read through the agents what others write.
-void Cluster::open_reader(Rank& rank) {
-  note(rank, "opens for reading: rank");
-  plan_read_faults();
-  show_size();
-  const Result<io::Handle> handle = rank.process->library().open(file_);
-  if (handle) rank.reader.handle = *handle;
-  rank.reader.refreshed = true;
-  rank.reader.blind = rank.process->agent_has_gone();
-  client::Wishes wishes = wishes_of(rank, scenario_.reads.plan, millrace::Stage::pieces);
-  wishes.leads = rank.number % scenario_.ranks_per_node == 0;
-  client::Plan plan = agree(rank, client::plan_read, std::move(wishes));
-  rank.reader.through = plan.through != client::Through::none;
-  rank.reader.untried = std::move(plan.untried);
-  rank.reader.file = std::move(plan.file);
-  if (rank.reader.through) return;
-  rank.reader.blind = rank.process->agent_has_gone();
-  rank.reader.file = client::open_guest(path_, *rank.process);
+void Reader::open() {
+  const Scenario& scenario = cluster_.scenario;
+  RankProcess& process = rank_.process();
+  rank_.note("opens for reading: rank");
+  cluster_.faults.begin_reads();
+  cluster_.file.show_size();
+  const Result<io::Handle> handle = process.library().open(cluster_.file.on(0));
+  if (handle) handle_ = *handle;
+  refresh();
+  blind_ = process.agent_has_gone();
+  client::Plan plan = rank_.agree(client::plan_read, scenario.reads.plan, millrace::Stage::pieces,
+                                  rank_.number() % scenario.ranks_per_node == 0);
+  through_ = plan.through != client::Through::none;
+  untried_ = std::move(plan.untried);
+  file_ = std::move(plan.file);
+  if (through_) return;
+  blind_ = process.agent_has_gone();
+  file_ = client::open_guest(cluster_.file.path(), process);
 }
 
-void Cluster::read_through(Rank& rank, const Step& step) {
-  client::File* const by = reader_of(rank);
+void Reader::read(const Step& step) {
+  client::File* const by = file();
   if (by == nullptr) return;
-  const client::FileView& view = scenario_.reads.views[step.view];
+  const client::FileView& view = cluster_.scenario.reads.views[step.view];
   const std::uint64_t bytes = step.extent.size();
   const Extent hull = view.hull_of(step.extent.begin, bytes);
-  note(rank, "reads through the agents: rank offset bytes", hull.begin, bytes);
-  if (++reads_ == scenario_.reads.dies_at)
-    planned_.push_back(timeline_.after(timeline_.below(dying_ns), [this, node = rank.node] {
-      befall({FaultKind::kill_ranks, 0, 0, node});
-    }));
+  rank_.note("reads through the agents: rank offset bytes", hull.begin, bytes);
+  cluster_.faults.begin_read(rank_.node());
   // A rank that reads the file itself has read nothing ahead.
-  if (std::exchange(rank.reader.refreshed, false) || !rank.reader.through) {
-    rank.reader.fresh = oracle_.moment();
-    rank.reader.ordered = met_;
+  if (std::exchange(refreshed_, false) || !through_) {
+    fresh_ = cluster_.judge.oracle().moment();
+    ordered_ = cluster_.judge.met();
   }
-  if (const auto untried = std::exchange(rank.reader.untried, nullptr))
-    rank.reader.through = client::try_meeting(*rank.place, *untried);
+  if (const auto untried = std::exchange(untried_, nullptr))
+    through_ = client::try_meeting(rank_.place(), *untried);
   const Status flushed = by->flush(hull);
-  if (!flushed.ok() && !rank.gone && !rank.handle)
-    problem(who(rank) + " cannot read, though nobody writes: " + flushed.describe());
-  if (!told(rank, flushed)) return;
-  Reader::Reading reading{&view, step.extent, std::vector(bytes + 2 * guard_bytes, guard), rank.reader.fresh,
-                          rank.reader.ordered};
+  if (!flushed.ok() && !rank_.gone() && !rank_.writer().handle())
+    rank_.problem("cannot read, though nobody writes: " + flushed.describe());
+  if (!rank_.told(flushed)) return;
+  Read read{&view, step.extent, std::vector(bytes + 2 * guard_bytes, guard), fresh_, ordered_};
   Status got = Code::unsupported;
-  if (rank.reader.through && step.on_their_way > 0 && start_reading(rank, reading, got)) {
-    rank.reader.readings.push_back(std::move(reading));
-    while (rank.reader.readings.size() > step.on_their_way && !rank.gone)
-      end_reading(rank, reads_ % rank.reader.readings.size());
-    return think(rank);
+  if (through_ && step.on_their_way > 0 && start(read, got)) {
+    reads_.push_back(std::move(read));
+    while (reads_.size() > step.on_their_way && !rank_.gone()) end(cluster_.faults.reads() % reads_.size());
+    return rank_.think();
   }
-  if (rank.reader.through && step.on_their_way == 0)
-    got = by->agent_reads()->read(view, step.extent.begin, source_of(reading), hull.end);
-  rank.reader.had_window |= rank.reader.through;
-  end_reading(rank, std::move(reading), got);
-  think(rank);
+  if (through_ && step.on_their_way == 0)
+    got = by->agent_reads()->read(view, step.extent.begin, read.source(), hull.end);
+  had_window_ |= through_;
+  end(std::move(read), got);
+  rank_.think();
 }
 
 // False: the rank has to read the file itself.
-bool Cluster::start_reading(Rank& rank, Reader::Reading& reading, Status& got) {
-  const std::uint64_t end = reading.view->hull_of(reading.positions.begin, reading.positions.size()).end;
-  Result<std::unique_ptr<client::PendingRead>> read =
-      reader_of(rank)->agent_reads()->start(*reading.view, reading.positions.begin, source_of(reading), end);
-  rank.reader.had_window |= rank.reader.through;
-  got = read.status();
-  if (!read) return false;
-  reading.read = *std::move(read);
-  return true;
+bool Reader::start(Read& read, Status& got) {
+  const std::uint64_t end = read.view->hull_of(read.positions.begin, read.positions.size()).end;
+  Result<std::unique_ptr<client::PendingRead>> started =
+      file()->agent_reads()->start(*read.view, read.positions.begin, read.source(), end);
+  had_window_ |= through_;
+  got = started.status();
+  if (started) read.pending = *std::move(started);
+  return got.ok();
 }
 
 // `got`: whether the agents have brought the bytes.
-void Cluster::end_reading(Rank& rank, Reader::Reading reading, Status got) {
-  through_ += got.ok() ? 1 : 0;
-  check_patience(rank, got);
+void Reader::end(Read read, Status got) {
+  cluster_.outcome.through += got.ok() ? 1 : 0;
+  if (!rank_.gone()) cluster_.judge.check_patience(rank_.number(), got);
   // Reads on their way may leave no part of the window, or want more than it has.
-  const bool crowded = got.code() == Code::no_memory || !rank.reader.readings.empty();
-  if (!got.ok() && !rank.gone && rank.reader.through && scenario_.benign() && !crowded)
-    problem(who(rank) + " has to read the file itself, though nothing failed: " + got.describe());
-  if (!got.ok()) got = read_from_file(rank, *reading.view, reading.positions, data_of(reading));
-  if (rank.gone) return;
-  if (got.ok() && !rank.reader.blind && !may_be_gone()) check_pieces(rank, reading);
+  const bool crowded = got.code() == Code::no_memory || !reads_.empty();
+  if (!got.ok() && !rank_.gone() && through_ && cluster_.scenario.benign() && !crowded)
+    rank_.problem("has to read the file itself, though nothing failed: " + got.describe());
+  if (!got.ok()) got = read_from_file(read);
+  if (rank_.gone()) return;
+  if (got.ok() && !blind_ && !cluster_.judge.may_be_gone()) check(read);
   const auto spoilt = [](std::byte one) { return one != guard; };
-  const std::span<const std::byte> memory = reading.memory;
+  const std::span<const std::byte> memory = read.memory;
   if (std::ranges::any_of(memory.first(guard_bytes), spoilt) ||
       std::ranges::any_of(memory.last(guard_bytes), spoilt))
-    problem(who(rank) + " has memory overwritten beside a read");
+    rank_.problem("has memory overwritten beside a read");
 }
 
-void Cluster::end_reading(Rank& rank, std::size_t which) {
-  Reader::Reading reading = std::move(rank.reader.readings[which]);
-  rank.reader.readings.erase(rank.reader.readings.begin() + static_cast<std::ptrdiff_t>(which));
-  note(rank, "waits for a read: rank position bytes", reading.positions.begin, reading.positions.size());
-  const Status got = reading.read->finish();
-  end_reading(rank, std::move(reading), got);
+void Reader::end(std::size_t which) {
+  Read read = std::move(reads_[which]);
+  reads_.erase(reads_.begin() + static_cast<std::ptrdiff_t>(which));
+  rank_.note("waits for a read: rank position bytes", read.positions.begin, read.positions.size());
+  const Status got = read.pending->finish();
+  end(std::move(read), got);
 }
 
-// MPI demands that these reads end before the rank syncs or closes, or writes their bytes.
-void Cluster::end_readings(Rank& rank, const Step& step) {
+// The reads end before the rank syncs or closes, or writes their bytes.
+void Reader::end_reads(const Step& step) {
   using Kind = Step::Kind;
   const bool goes_on = step.kind == Kind::read_through || step.kind == Kind::direct ||
                        step.kind == Kind::pipeline || step.kind == Kind::rest || step.kind == Kind::barrier ||
                        step.kind == Kind::arrive || step.kind == Kind::leave;
-  for (std::size_t i = 0; i < rank.reader.readings.size() && !goes_on && !rank.gone;) {
-    const Reader::Reading& one = rank.reader.readings[i];
-    const Extent hull = one.view->hull_of(one.positions.begin, one.positions.size());
+  for (std::size_t i = 0; i < reads_.size() && !goes_on && !rank_.gone();) {
+    const Extent hull = reads_[i].view->hull_of(reads_[i].positions.begin, reads_[i].positions.size());
     const bool apart = step.kind == Kind::write && step.pieces == 1 && !step.extent.intersects(hull);
-    apart ? static_cast<void>(++i) : end_reading(rank, i);
+    apart ? static_cast<void>(++i) : end(i);
   }
 }
 
 // A fault of the disk may hit this read too.
-Status Cluster::read_from_file(Rank& rank, const client::FileView& view, Extent positions,
-                               std::span<std::byte> memory) {
-  const Extent hull = view.hull_of(positions.begin, positions.size());
-  note(rank, "reads the file itself: rank offset bytes", hull.begin, hull.size());
+Status Reader::read_from_file(Read& read) {
+  const Extent hull = read.view->hull_of(read.positions.begin, read.positions.size());
+  rank_.note("reads the file itself: rank offset bytes", hull.begin, hull.size());
   std::vector<std::byte> all(hull.size());
-  const io::Handle handle = scenario_.reads.until_written ? *rank.handle : *rank.reader.handle;
-  const Result<std::size_t> read = rank.process->library().read(handle, hull.begin, all);
-  if (!read) return read.status();
-  client::Cursor at(view.filetype(), static_cast<std::int64_t>(view.displacement()), positions.begin);
-  while (!memory.empty()) {
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(at.rest(), memory.size()));
-    std::memcpy(memory.data(), all.data() + (static_cast<std::uint64_t>(at.offset()) - hull.begin), size);
-    memory = memory.subspan(size);
-    at.advance(size);
-  }
+  const io::Handle handle = cluster_.scenario.reads.until_written ? *rank_.writer().handle() : *handle_;
+  const Result<std::size_t> got = rank_.process().library().read(handle, hull.begin, all);
+  if (!got) return got.status();
+  each_piece(*read.view, read.positions.begin, read.data(),
+             [&](std::span<std::byte> piece, std::uint64_t offset) {
+               std::ranges::copy(std::span(all).subspan(offset - hull.begin, piece.size()), piece.begin());
+               return true;
+             });
   return {};
 }
 
-void Cluster::check_pieces(const Rank& rank, const Reader::Reading& reading) {
-  seen_.resize(scenario_.file_bytes);
-  std::span<const std::byte> memory =
-      std::span(reading.memory).subspan(guard_bytes, reading.positions.size());
-  client::Cursor at(reading.view->filetype(), static_cast<std::int64_t>(reading.view->displacement()),
-                    reading.positions.begin);
-  while (!memory.empty()) {
-    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(at.rest(), memory.size()));
-    const auto begin = static_cast<std::uint64_t>(at.offset());
-    std::memcpy(seen_.data() + begin, memory.data(), size);
-    const std::string wrong = oracle_.check(seen_, {begin, begin + size}, static_cast<int>(rank.number),
-                                            false, reading.fresh, reading.ordered);
-    if (!wrong.empty()) return problem(who(rank) + " reads what is wrong through the agents: " + wrong);
-    memory = memory.subspan(size);
-    at.advance(size);
-  }
+void Reader::check(Read& read) {
+  each_piece(*read.view, read.positions.begin, read.data(),
+             [&](std::span<std::byte> piece, std::uint64_t offset) {
+               return cluster_.judge.check_ahead(rank_.number(), offset, piece, read.fresh, read.ordered);
+             });
 }
 
-void Cluster::sync_reader(Rank& rank) {
-  note(rank, "syncs what it reads: rank");
-  if (rank.reader.file != nullptr) (void)told(rank, rank.reader.file->sync());
-  rank.reader.refreshed = true;
-  think(rank);
+void Reader::order() {
+  if (file_ != nullptr) (void)file_->order();
+  refresh();
 }
 
-// From now on the rank reads the file itself.
-void Cluster::leave_agents(Rank& rank) {
-  if (!scenario_.reads.until_written || !std::exchange(rank.reader.through, false)) return;
-  note(rank, "reads through agents no more: rank");
-  if (rank.file != nullptr) rank.file->agent_reads()->stop();
+void Reader::sync() {
+  rank_.note("syncs what it reads: rank");
+  if (file_ != nullptr) (void)rank_.told(file_->sync());
+  refresh();
+  rank_.think();
+}
+
+void Reader::leave() {
+  if (!cluster_.scenario.reads.until_written || !std::exchange(through_, false)) return;
+  rank_.note("reads through agents no more: rank");
+  if (rank_.writer().file() != nullptr) rank_.writer().file()->agent_reads()->stop();
 }
 
 // In the front, this is a part of MPI_File_sync and of collective reads.
-void Cluster::tell_writes(Rank& rank) {
-  meet(rank);
-  if (!rank.gone && written_) leave_agents(rank);
+void Reader::tell_writes() {
+  rank_.meet();
+  if (!rank_.gone() && cluster_.job.has_written()) leave();
 }
 
-void Cluster::close_reader(Rank& rank) {
-  if (rank.gone) return;
-  meet(rank);
-  if (!rank.reader.handle || rank.gone) return;
-  note(rank, "closes what it reads: rank");
-  const Status status = rank.reader.file != nullptr ? rank.reader.file->close() : Status();
-  if (rank.gone) return;
-  if (!status.ok()) problem(who(rank) + " cannot close what it only reads: " + status.describe());
-  rank.reader.file = nullptr;
-  (void)rank.process->library().close(*rank.reader.handle);
-  rank.reader.handle.reset();
-  check_window(rank);
+void Reader::close() {
+  if (rank_.gone()) return;
+  rank_.meet();
+  if (!handle_ || rank_.gone()) return;
+  rank_.note("closes what it reads: rank");
+  const Status status = file_ != nullptr ? file_->close() : Status();
+  if (rank_.gone()) return;
+  if (!status.ok()) rank_.problem("cannot close what it only reads: " + status.describe());
+  file_ = nullptr;
+  (void)rank_.process().library().close(*handle_);
+  handle_.reset();
+  check_window();
 }
 
-// All parts of the window come back, also those of guesses that nobody needs.
-void Cluster::check_window(Rank& rank) {
-  if (!std::exchange(rank.reader.had_window, false) || rank.process->lost()) return;
-  client::ReadWindow* const window = rank.process->session().window();
+void Reader::check_window() {
+  RankProcess& process = rank_.process();
+  if (!std::exchange(had_window_, false) || process.lost()) return;
+  client::ReadWindow* const window = process.session().window();
   if (window == nullptr) return;
   while (window->await_part()) {
   }
   std::size_t free = 0;
   while (free < client::ReadWindow::parts && window->take_part()) ++free;
-  if (rank.gone || rank.process->lost() || scenario_.stands_still(rank.node)) return;
-  if (free < client::ReadWindow::parts) problem(who(rank) + " does not get all of its window back");
+  if (rank_.gone() || process.lost() || cluster_.scenario.stands_still(rank_.node())) return;
+  if (free < client::ReadWindow::parts) rank_.problem("does not get all of its window back");
   for (std::uint32_t part = 0; part < free; ++part) window->give_back(part);
 }
 

@@ -1,16 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "reading.hpp"
-
 #include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "client/view/typemap.hpp"
-#include "dice.hpp"
-#include "faults.hpp"
-#include "scenario.hpp"
+#include "draws.hpp"
 #include "times.hpp"
 
 namespace millrace::sim {
@@ -32,8 +28,40 @@ class Programs {
     add_views();
   }
 
-  void make();
-  void make_until_written();
+  void make() {
+    const bool keeps = dice_.one_in(2);  // ranks keep the handle by which they write
+    fill();
+    all({Kind::sync, Kind::barrier});
+    if (!keeps) all({Kind::close});
+    for (std::uint64_t round = dice_.between(1, 2); round > 0; --round) {
+      if (!keeps) all({Kind::settle, Kind::barrier});
+      all({Kind::open_reader, Kind::barrier});
+      dice_.one_in(2) ? read_one_sequence(keeps) : read_phases(keeps);
+      all({Kind::close_reader});
+      if (round == 1) break;
+      if (keeps) all({Kind::sync});
+      all({Kind::barrier});
+      shift_ = dice_.below(ranks_);
+      if (!keeps) all({Kind::settle, Kind::barrier, Kind::open, Kind::barrier});
+      write_some(20);
+      all({Kind::sync, Kind::barrier});
+      if (!keeps) all({Kind::close});
+    }
+    if (keeps) all({Kind::close});
+  }
+
+  // A first opening fills the file. The further ones read it, and go on after some ranks have written.
+  void make_until_written() {
+    fill();
+    all({Kind::sync, Kind::barrier, Kind::close});
+    for (std::uint64_t round = dice_.between(1, 3); round > 0; --round) {
+      all({Kind::settle, Kind::barrier, Kind::open, Kind::barrier});
+      const bool writes = !dice_.one_in(4);
+      dice_.one_in(2) ? read_one_sequence(writes) : read_phases(writes);
+      if (dice_.one_in(2)) all({Kind::sync, Kind::tell_writes, Kind::barrier});
+      all({Kind::close});
+    }
+  }
 
  private:
   // A view of the file, and what a read needs to know about it.
@@ -47,24 +75,191 @@ class Programs {
       for (auto& program : scenario_.programs) program.push_back({kind});
     }
   }
-  void add_view(std::uint64_t displacement, client::TypeMap map, std::uint64_t piece);
-  void add_views();
-  void fill();
-  void write_some(std::uint64_t most);
-  void write(std::uint64_t rank);
-  void write_near(std::uint64_t rank, std::uint64_t offset);
-  void read_phase(bool writes);
-  void read(std::uint64_t rank, std::uint32_t view, std::uint64_t begin, std::uint64_t bytes);
-  void read_in_order(std::uint64_t rank, std::uint32_t view);
-  void read_at_stride(std::uint64_t rank, std::uint32_t view);
-  void read_nested(std::uint64_t rank, std::uint32_t view);
-  void read_at_random(std::uint64_t rank, std::uint32_t view);
-  void turn(std::uint64_t rank);
-  void read_back(std::uint64_t rank);
-  void read_phases(bool writes);
-  void read_one_sequence(bool writes);
-  void order();
-  std::uint64_t transfer(std::uint32_t view);
+
+  void add_view(std::uint64_t displacement, client::TypeMap map, std::uint64_t piece) {
+    auto shared = std::make_shared<const client::TypeMap>(std::move(map));
+    const client::FileView view(displacement, 1, std::move(shared));
+    if (!view.usable()) return;
+    views_.push_back({view.position_of(scenario_.file_bytes), piece});
+    scenario_.reads.views.push_back(view);
+  }
+
+  // The file, a view for each rank that interleaves with those of the others, and a view with two sizes of
+  // pieces.
+  void add_views() {
+    add_view(0, client::contiguous_type(1), UINT64_MAX);
+    const std::uint64_t piece = dice_.magnitude(1, std::min<std::uint64_t>(cell_, 16 * KiB));
+    for (std::uint64_t rank = 0; rank < ranks_; ++rank)
+      add_view(rank * piece,
+               client::resized(client::contiguous_type(piece), 0, static_cast<std::int64_t>(piece * ranks_)),
+               piece);
+    const client::TypeMap byte = client::contiguous_type(1);
+    const std::vector<client::Block> blocks{{0, piece}, {static_cast<std::int64_t>(2 * piece), piece * 2}};
+    add_view(dice_.below(piece + 1),
+             client::resized(client::hindexed(byte, blocks), 0, static_cast<std::int64_t>(6 * piece)), piece);
+  }
+
+  void fill() {
+    const std::uint64_t part = scenario_.file_bytes / ranks_ + 1;
+    for (std::uint64_t rank = 0; rank < ranks_; ++rank) {
+      const std::uint64_t end = std::min((rank + 1) * part, scenario_.file_bytes);
+      const std::uint64_t most = 256 * KiB;
+      for (std::uint64_t at = rank * part; at < end; at += most)
+        scenario_.programs[rank].push_back({Kind::write, 1, {at, std::min(at + most, end)}});
+    }
+  }
+
+  void write(std::uint64_t rank) { write_near(rank, dice_.below(scenario_.file_bytes)); }
+
+  // Writes bytes of the rank's cell in the row of this offset.
+  void write_near(std::uint64_t rank, std::uint64_t offset) {
+    const std::uint64_t index = offset / (cell_ * ranks_) * ranks_ + (rank + shift_) % ranks_;
+    const Extent cell = intersection({index * cell_, (index + 1) * cell_}, {0, scenario_.file_bytes});
+    if (cell.empty()) return;
+    const std::uint64_t begin = cell.begin + dice_.below(cell.size());
+    scenario_.programs[rank].push_back({Kind::write, 1, {begin, dice_.between(begin + 1, cell.end)}});
+  }
+
+  void write_some(std::uint64_t most) {
+    for (std::uint64_t rank = 0; rank < ranks_; ++rank) {
+      for (std::uint64_t i = dice_.below(most + 1); i > 0; --i) write(rank);
+    }
+  }
+
+  void read(std::uint64_t rank, std::uint32_t view, std::uint64_t begin, std::uint64_t bytes) {
+    const std::uint64_t all = views_[view].bytes;
+    if (begin >= all) return;
+    Step step{Kind::read_through, 1, {begin, begin + std::min(bytes, all - begin)}};
+    step.view = view;
+    scenario_.programs[rank].push_back(step);
+  }
+
+  std::uint64_t transfer(std::uint32_t view) {
+    const std::uint64_t piece = views_[view].piece;
+    const std::uint64_t most = piece < UINT64_MAX / pieces_max ? piece * pieces_max : UINT64_MAX;
+    return dice_.magnitude(1, std::min<std::uint64_t>(most, 128 * KiB));
+  }
+
+  // Each read begins `step` bytes after the one before.
+  void read_evenly(std::uint64_t rank, std::uint32_t view, std::uint64_t begin, std::uint64_t bytes,
+                   std::uint64_t step) {
+    for (std::uint64_t i = 0; i < std::clamp<std::uint64_t>(phase_bytes / bytes, 4, 60); ++i)
+      read(rank, view, begin + i * step, bytes);
+  }
+
+  void read_in_order(std::uint64_t rank, std::uint32_t view) {
+    const std::uint64_t bytes = transfer(view);
+    read_evenly(rank, view, dice_.one_in(2) ? 0 : dice_.below(views_[view].bytes), bytes, bytes);
+  }
+
+  void read_at_stride(std::uint64_t rank, std::uint32_t view) {
+    const std::uint64_t bytes = transfer(view);
+    read_evenly(rank, view, rank * bytes, bytes, bytes + dice_.magnitude(1, 4 * bytes));
+  }
+
+  void read_nested(std::uint64_t rank, std::uint32_t view) {
+    const std::uint64_t bytes = std::min<std::uint64_t>(transfer(view), 16 * KiB);
+    const std::uint64_t inner = dice_.between(2, 6), step = 2 * bytes;
+    const std::uint64_t outer = step * inner + dice_.magnitude(1, 64 * KiB);
+    for (std::uint64_t i = 0; i < 8; ++i) {
+      for (std::uint64_t j = 0; j < inner; ++j) read(rank, view, i * outer + j * step, bytes);
+    }
+  }
+
+  void read_at_random(std::uint64_t rank, std::uint32_t view) {
+    for (std::uint64_t i = dice_.between(2, 12); i > 0; --i)
+      read(rank, view, dice_.below(views_[view].bytes), transfer(view));
+  }
+
+  // Some writes go past the pipeline.
+  void turn(std::uint64_t rank) {
+    if (!dice_.one_in(4)) return;
+    scenario_.programs[rank].push_back({dice_.one_in(2) ? Kind::direct : Kind::pipeline});
+  }
+
+  // A rank reads what it has just written, by the other handle.
+  void read_back(std::uint64_t rank) {
+    std::vector<Step>& program = scenario_.programs[rank];
+    turn(rank);
+    write(rank);
+    if (program.empty() || program.back().kind != Kind::write) return;
+    const Extent written = program.back().extent;
+    const std::uint64_t before = std::min<std::uint64_t>(written.begin, dice_.below(KiB));
+    read(rank, 0, written.begin - before, written.size() + before + dice_.below(KiB));
+  }
+
+  void read_phase(bool writes) {
+    shift_ = dice_.below(ranks_);
+    const bool alike = dice_.one_in(2);
+    const std::uint64_t common = dice_.below(5);
+    for (std::uint64_t rank = 0; rank < ranks_; ++rank) {
+      for (std::uint64_t turns = dice_.between(1, 2); turns > 0; --turns) {
+        const std::uint64_t views = scenario_.reads.views.size();
+        auto view = static_cast<std::uint32_t>(dice_.one_in(2) ? 0 : std::min(1 + rank, views - 1));
+        if (dice_.one_in(6)) view = static_cast<std::uint32_t>(views - 1);
+        if (views_[view].bytes == 0) view = 0;
+        using Read = void (Programs::*)(std::uint64_t, std::uint32_t);
+        constexpr Read ways[] = {&Programs::read_at_stride, &Programs::read_nested, &Programs::read_at_random,
+                                 &Programs::read_in_order, &Programs::read_in_order};
+        (this->*ways[alike ? common : dice_.below(5)])(rank, view);
+        for (std::uint64_t i = writes ? dice_.below(4) : 0; i > 0; --i) read_back(rank);
+        if (dice_.one_in(8)) read(rank, 0, 0, scenario_.file_bytes);
+      }
+    }
+  }
+
+  // Ranks that write meanwhile follow MPI's rules: sync, barrier, sync. A collective function has the same
+  // effect.
+  void order() {
+    const bool syncs = !dice_.one_in(3);
+    all({syncs ? Kind::sync : Kind::arrive});
+    if (syncs && scenario_.reads.until_written) all({Kind::tell_writes});
+    all({Kind::barrier});
+    if (syncs && !scenario_.reads.until_written) all({Kind::sync_reader});
+    // A collective write begins: from now on all ranks read the file themselves.
+    if (scenario_.reads.until_written && dice_.one_in(6)) all({Kind::leave});
+  }
+
+  // The ranks go on where they were after each order, and bytes that they have asked for have changed.
+  void read_one_sequence(bool writes) {
+    const std::uint64_t bytes =
+        dice_.magnitude(1, std::min<std::uint64_t>(scenario_.file_bytes / 8, 32 * KiB));
+    const std::uint64_t step = dice_.one_in(2) ? bytes : bytes + dice_.magnitude(1, 2 * bytes);
+    std::vector<std::uint64_t> next(ranks_, 0);
+    for (std::uint64_t& begin : next) begin = dice_.one_in(2) ? 0 : dice_.below(scenario_.file_bytes / 2);
+    for (std::uint64_t turns = dice_.between(2, 4); turns > 0; --turns) {
+      shift_ = dice_.below(ranks_);
+      for (std::uint64_t rank = 0; rank < ranks_; ++rank) {
+        for (std::uint64_t i = dice_.between(3, 10); i > 0; --i, next[rank] += step) {
+          if (writes && dice_.one_in(8)) {
+            turn(rank);
+            write_near(rank, next[rank] + dice_.below(2 * step));
+          }
+          read(rank, 0, next[rank], bytes);
+        }
+      }
+      if (turns == 1 || !writes) continue;
+      for (std::uint64_t rank = 0; rank < ranks_; ++rank) {
+        for (std::uint64_t i = dice_.between(1, 6); i > 0; --i)
+          write_near(rank, next[dice_.below(ranks_)] + dice_.below(4 * step));
+      }
+      order();
+    }
+  }
+
+  void read_phases(bool writes) {
+    for (std::uint64_t phase = dice_.between(1, 3); phase > 0; --phase) {
+      read_phase(writes && dice_.one_in(2));
+      if (phase == 1) break;
+      if (writes) {
+        if (dice_.one_in(2)) all({Kind::barrier});
+        write_some(6);
+        order();
+      } else if (dice_.one_in(2)) {
+        all({Kind::sync_reader, Kind::barrier});
+      }
+    }
+  }
 
   Dice& dice_;
   Scenario& scenario_;
@@ -73,234 +268,6 @@ class Programs {
   std::uint64_t shift_ = 0;  // changes when all earlier writes are in order
   std::vector<Seen> views_;
 };
-
-void Programs::add_view(std::uint64_t displacement, client::TypeMap map, std::uint64_t piece) {
-  auto shared = std::make_shared<const client::TypeMap>(std::move(map));
-  const client::FileView view(displacement, 1, std::move(shared));
-  if (!view.usable()) return;
-  views_.push_back({view.position_of(scenario_.file_bytes), piece});
-  scenario_.reads.views.push_back(view);
-}
-
-// The file, a view for each rank that interleaves with those of the others, and a view with two sizes of
-// pieces.
-void Programs::add_views() {
-  add_view(0, client::contiguous_type(1), UINT64_MAX);
-  const std::uint64_t piece = dice_.magnitude(1, std::min<std::uint64_t>(cell_, 16 * KiB));
-  for (std::uint64_t rank = 0; rank < ranks_; ++rank)
-    add_view(rank * piece,
-             client::resized(client::contiguous_type(piece), 0, static_cast<std::int64_t>(piece * ranks_)),
-             piece);
-  const client::TypeMap byte = client::contiguous_type(1);
-  const std::vector<client::Block> blocks{{0, piece}, {static_cast<std::int64_t>(2 * piece), piece * 2}};
-  add_view(dice_.below(piece + 1),
-           client::resized(client::hindexed(byte, blocks), 0, static_cast<std::int64_t>(6 * piece)), piece);
-}
-
-// --- Writes ---
-
-void Programs::fill() {
-  const std::uint64_t part = scenario_.file_bytes / ranks_ + 1;
-  for (std::uint64_t rank = 0; rank < ranks_; ++rank) {
-    const std::uint64_t end = std::min((rank + 1) * part, scenario_.file_bytes);
-    const std::uint64_t most = 256 * KiB;
-    for (std::uint64_t at = rank * part; at < end; at += most)
-      scenario_.programs[rank].push_back({Kind::write, 1, {at, std::min(at + most, end)}});
-  }
-}
-
-void Programs::write(std::uint64_t rank) { write_near(rank, dice_.below(scenario_.file_bytes)); }
-
-// Writes bytes of the rank's cell in the row of this offset.
-void Programs::write_near(std::uint64_t rank, std::uint64_t offset) {
-  const std::uint64_t index = offset / (cell_ * ranks_) * ranks_ + (rank + shift_) % ranks_;
-  const Extent cell = intersection({index * cell_, (index + 1) * cell_}, {0, scenario_.file_bytes});
-  if (cell.empty()) return;
-  const std::uint64_t begin = cell.begin + dice_.below(cell.size());
-  scenario_.programs[rank].push_back({Kind::write, 1, {begin, dice_.between(begin + 1, cell.end)}});
-}
-
-void Programs::write_some(std::uint64_t most) {
-  for (std::uint64_t rank = 0; rank < ranks_; ++rank) {
-    for (std::uint64_t i = dice_.below(most + 1); i > 0; --i) write(rank);
-  }
-}
-
-// --- Reads ---
-
-void Programs::read(std::uint64_t rank, std::uint32_t view, std::uint64_t begin, std::uint64_t bytes) {
-  const std::uint64_t all = views_[view].bytes;
-  if (begin >= all) return;
-  Step step{Kind::read_through, 1, {begin, begin + std::min(bytes, all - begin)}};
-  step.view = view;
-  scenario_.programs[rank].push_back(step);
-}
-
-std::uint64_t Programs::transfer(std::uint32_t view) {
-  const std::uint64_t piece = views_[view].piece;
-  const std::uint64_t most = piece < UINT64_MAX / pieces_max ? piece * pieces_max : UINT64_MAX;
-  return dice_.magnitude(1, std::min<std::uint64_t>(most, 128 * KiB));
-}
-
-void Programs::read_in_order(std::uint64_t rank, std::uint32_t view) {
-  const std::uint64_t bytes = transfer(view), begin = dice_.one_in(2) ? 0 : dice_.below(views_[view].bytes);
-  for (std::uint64_t i = 0; i < std::clamp<std::uint64_t>(phase_bytes / bytes, 4, 60); ++i)
-    read(rank, view, begin + i * bytes, bytes);
-}
-
-void Programs::read_at_stride(std::uint64_t rank, std::uint32_t view) {
-  const std::uint64_t bytes = transfer(view), step = bytes + dice_.magnitude(1, 4 * bytes);
-  const std::uint64_t begin = rank * bytes;
-  for (std::uint64_t i = 0; i < std::clamp<std::uint64_t>(phase_bytes / bytes, 4, 60); ++i)
-    read(rank, view, begin + i * step, bytes);
-}
-
-void Programs::read_nested(std::uint64_t rank, std::uint32_t view) {
-  const std::uint64_t bytes = std::min<std::uint64_t>(transfer(view), 16 * KiB);
-  const std::uint64_t inner = dice_.between(2, 6), step = 2 * bytes;
-  const std::uint64_t outer = step * inner + dice_.magnitude(1, 64 * KiB);
-  for (std::uint64_t i = 0; i < 8; ++i) {
-    for (std::uint64_t j = 0; j < inner; ++j) read(rank, view, i * outer + j * step, bytes);
-  }
-}
-
-void Programs::read_at_random(std::uint64_t rank, std::uint32_t view) {
-  for (std::uint64_t i = dice_.between(2, 12); i > 0; --i)
-    read(rank, view, dice_.below(views_[view].bytes), transfer(view));
-}
-
-// Some writes go past the pipeline.
-void Programs::turn(std::uint64_t rank) {
-  if (!dice_.one_in(4)) return;
-  scenario_.programs[rank].push_back({dice_.one_in(2) ? Kind::direct : Kind::pipeline});
-}
-
-// A rank reads what it has just written, by the other handle.
-void Programs::read_back(std::uint64_t rank) {
-  std::vector<Step>& program = scenario_.programs[rank];
-  turn(rank);
-  write(rank);
-  if (program.empty() || program.back().kind != Kind::write) return;
-  const Extent written = program.back().extent;
-  const std::uint64_t before = std::min<std::uint64_t>(written.begin, dice_.below(KiB));
-  read(rank, 0, written.begin - before, written.size() + before + dice_.below(KiB));
-}
-
-void Programs::read_phase(bool writes) {
-  shift_ = dice_.below(ranks_);
-  const bool alike = dice_.one_in(2);
-  const std::uint64_t common = dice_.below(5);
-  for (std::uint64_t rank = 0; rank < ranks_; ++rank) {
-    for (std::uint64_t turns = dice_.between(1, 2); turns > 0; --turns) {
-      const std::uint64_t views = scenario_.reads.views.size();
-      auto view = static_cast<std::uint32_t>(dice_.one_in(2) ? 0 : std::min(1 + rank, views - 1));
-      if (dice_.one_in(6)) view = static_cast<std::uint32_t>(views - 1);
-      if (views_[view].bytes == 0) view = 0;
-      switch (alike ? common : dice_.below(5)) {
-        case 0:
-          read_at_stride(rank, view);
-          break;
-        case 1:
-          read_nested(rank, view);
-          break;
-        case 2:
-          read_at_random(rank, view);
-          break;
-        default:
-          read_in_order(rank, view);
-      }
-      for (std::uint64_t i = writes ? dice_.below(4) : 0; i > 0; --i) read_back(rank);
-      if (dice_.one_in(8)) read(rank, 0, 0, scenario_.file_bytes);
-    }
-  }
-}
-
-// Ranks that write meanwhile follow MPI's rules: sync, barrier, sync. A collective function has the same
-// effect.
-void Programs::order() {
-  const bool syncs = !dice_.one_in(3);
-  all({syncs ? Kind::sync : Kind::arrive});
-  if (syncs && scenario_.reads.until_written) all({Kind::tell_writes});
-  all({Kind::barrier});
-  if (syncs && !scenario_.reads.until_written) all({Kind::sync_reader});
-  // A collective write begins: from now on all ranks read the file themselves.
-  if (scenario_.reads.until_written && dice_.one_in(6)) all({Kind::leave});
-}
-
-// The ranks go on where they were after each order, and bytes that they have asked for have changed.
-void Programs::read_one_sequence(bool writes) {
-  const std::uint64_t bytes = dice_.magnitude(1, std::min<std::uint64_t>(scenario_.file_bytes / 8, 32 * KiB));
-  const std::uint64_t step = dice_.one_in(2) ? bytes : bytes + dice_.magnitude(1, 2 * bytes);
-  std::vector<std::uint64_t> next(ranks_, 0);
-  for (std::uint64_t& begin : next) begin = dice_.one_in(2) ? 0 : dice_.below(scenario_.file_bytes / 2);
-  for (std::uint64_t turns = dice_.between(2, 4); turns > 0; --turns) {
-    shift_ = dice_.below(ranks_);
-    for (std::uint64_t rank = 0; rank < ranks_; ++rank) {
-      for (std::uint64_t i = dice_.between(3, 10); i > 0; --i, next[rank] += step) {
-        if (writes && dice_.one_in(8)) {
-          turn(rank);
-          write_near(rank, next[rank] + dice_.below(2 * step));
-        }
-        read(rank, 0, next[rank], bytes);
-      }
-    }
-    if (turns == 1 || !writes) continue;
-    for (std::uint64_t rank = 0; rank < ranks_; ++rank) {
-      for (std::uint64_t i = dice_.between(1, 6); i > 0; --i)
-        write_near(rank, next[dice_.below(ranks_)] + dice_.below(4 * step));
-    }
-    order();
-  }
-}
-
-void Programs::read_phases(bool writes) {
-  for (std::uint64_t phase = dice_.between(1, 3); phase > 0; --phase) {
-    read_phase(writes && dice_.one_in(2));
-    if (phase == 1) break;
-    if (writes) {
-      if (dice_.one_in(2)) all({Kind::barrier});
-      write_some(6);
-      order();
-    } else if (dice_.one_in(2)) {
-      all({Kind::sync_reader, Kind::barrier});
-    }
-  }
-}
-
-void Programs::make() {
-  const bool keeps = dice_.one_in(2);  // ranks keep the handle by which they write
-  fill();
-  all({Kind::sync, Kind::barrier});
-  if (!keeps) all({Kind::close});
-  for (std::uint64_t round = dice_.between(1, 2); round > 0; --round) {
-    if (!keeps) all({Kind::settle, Kind::barrier});
-    all({Kind::open_reader, Kind::barrier});
-    dice_.one_in(2) ? read_one_sequence(keeps) : read_phases(keeps);
-    all({Kind::close_reader});
-    if (round == 1) break;
-    if (keeps) all({Kind::sync});
-    all({Kind::barrier});
-    shift_ = dice_.below(ranks_);
-    if (!keeps) all({Kind::settle, Kind::barrier, Kind::open, Kind::barrier});
-    write_some(20);
-    all({Kind::sync, Kind::barrier});
-    if (!keeps) all({Kind::close});
-  }
-  if (keeps) all({Kind::close});
-}
-
-// A first opening fills the file. The further ones read it, and go on after some ranks have written.
-void Programs::make_until_written() {
-  fill();
-  all({Kind::sync, Kind::barrier, Kind::close});
-  for (std::uint64_t round = dice_.between(1, 3); round > 0; --round) {
-    all({Kind::settle, Kind::barrier, Kind::open, Kind::barrier});
-    const bool writes = !dice_.one_in(4);
-    dice_.one_in(2) ? read_one_sequence(writes) : read_phases(writes);
-    if (dice_.one_in(2)) all({Kind::sync, Kind::tell_writes, Kind::barrier});
-    all({Kind::close});
-  }
-}
 
 // Some ranks make their first read after others of their node have come to the close, and some read nothing.
 void make_late(Scenario& scenario) {

@@ -16,14 +16,12 @@ constexpr std::uint64_t start_ns = ms;  // the start of a process
 constexpr std::size_t stacks = 16;      // recovery needs more than a rank's stack
 }  // namespace
 
-Recovering::Recovering(World world, std::uint32_t node, std::string journals, std::string target,
-                       std::function<void()> over)
-    : world_(world),
-      node_(node),
-      journals_(std::move(journals)),
+Recovering::Recovering(Node& node, std::string target, std::function<void()> over)
+    : node_(node),
+      world_(node.world()),
       target_(std::move(target)),
       over_(std::move(over)),
-      process_(world.disk.start(node)),
+      process_(world_.disk.start(node.number())),
       fiber_(std::make_unique<Fiber>([this] { recover(); }, stacks)) {
   world_.disk.of(process_).on_change([this] {
     if (planned_ && !this->over()) go_on_after(0);
@@ -40,24 +38,19 @@ Recovering::~Recovering() {
   world_.disk.of(process_).on_change(nullptr);
 }
 
-void Recovering::kill() {
-  killed_ = true;
-  world_.disk.crash(process_, false);
-}
-
 void Recovering::recover() {
-  Leftovers(world_.disk, journals_, true).restore(journals_);
-  date_rescues(world_.disk, journals_);
+  restore(find_leftovers(world_.disk, node_.journals(), true), node_.journals());
+  date_rescues(world_.disk, node_.journals());
   std::ostringstream said, refused;
-  const int status = agent::recover({.directory = journals_, .target = target_}, world_.disk.of(process_),
-                                    said, refused, *this);
-  world_.trace.note(world_.timeline.now_ns(), node_, "has recovered: status",
-                    static_cast<std::uint64_t>(status));
-  world_.trace.say(world_.timeline.now_ns(), node_, said.str() + refused.str());
+  status_ = agent::recover({.directory = node_.journals(), .target = target_}, world_.disk.of(process_), said,
+                           refused, *this);
+  refused_ = refused.str();
+  world_.note(node_.number(), "has recovered: status", static_cast<std::uint64_t>(status_));
+  world_.say(node_.number(), said.str() + refused_);
   if (ends_) return;
   planned_ = world_.timeline.after(0, [this] {
     planned_.reset();
-    over_();
+    if (over_) over_();
   });
 }
 
@@ -79,7 +72,5 @@ void Recovering::pause(std::uint32_t for_ms) {
   go_on_after(for_ms * ms);
   fiber_->stop();
 }
-
-void Recovering::wait_for(io::Storage&) { pause(100); }
 
 }  // namespace millrace::sim

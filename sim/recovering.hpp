@@ -20,25 +20,30 @@ namespace millrace::sim {
 class Recovering final : public agent::Pace {
  public:
   // The constructor begins the recovery, which calls `over` at its end.
-  // `target`: only the journals of this file; empty: all.
-  Recovering(World world, std::uint32_t node, std::string journals, std::string target,
-             std::function<void()> over);
+  // `target`: only the node's journals of this file; empty: all.
+  Recovering(Node& node, std::string target, std::function<void()> over = {});
   ~Recovering() override;
   Recovering(const Recovering&) = delete;
   Recovering& operator=(const Recovering&) = delete;
 
   bool over() const { return fiber_->ended(); }
   // The process dies, at any point.
-  void kill();
+  void kill() {
+    killed_ = true;
+    world_.disk.crash(process_, false);
+  }
   bool killed() const { return killed_; }
+  // At its end: the exit status, and the words of refusals.
+  int status() const { return status_; }
+  const std::string& refused() const { return refused_; }
 
   // --- agent::Pace ---
 
-  std::uint64_t now_ns() const override { return world_.timeline.now_ns() + beyond_ns_; }
+  std::uint64_t now_ns() const override { return world_.now_ns() + beyond_ns_; }
   void pause(std::uint32_t for_ms) override;
-  void wait_for(io::Storage& storage) override;
+  void wait_for(io::Storage&) override { pause(100); }
   std::uint64_t boot() const override {
-    return Pace::boot() + world_.disk.mounts() - 1 + world_.disk.boots(node_);
+    return Pace::boot() + world_.disk.mounts() - 1 + world_.disk.boots(node_.number());
   }
   void between_steps() override { pause(1); }
 
@@ -46,9 +51,8 @@ class Recovering final : public agent::Pace {
   void recover();
   void go_on_after(std::uint64_t span_ns);
 
-  World world_;
-  std::uint32_t node_;
-  std::string journals_;
+  Node& node_;
+  World& world_;
   std::string target_;
   std::function<void()> over_;
   io::VirtualDisk::Process process_;
@@ -57,6 +61,8 @@ class Recovering final : public agent::Pace {
   bool killed_ = false;
   bool ends_ = false;  // the run ends: every wait ends at once
   std::uint64_t beyond_ns_ = 0;
+  int status_ = 0;
+  std::string refused_;
 };
 
 }  // namespace millrace::sim

@@ -10,7 +10,7 @@
 #include "agent/links/links.hpp"
 #include "agent/server/rounds.hpp"
 #include "io/virtual/timeline.hpp"
-#include "processors.hpp"
+#include "scenario.hpp"
 
 namespace millrace::sim {
 

@@ -12,7 +12,7 @@ namespace millrace::sim {
 
 struct Outcome {
   std::vector<std::string> problems;  // the broken promises, and where they broke; empty: all hold
-  std::uint64_t hash = 0;             // of the trace
+  std::uint64_t hash = 0;             // of the trace, without the recoveries after the end of all agents
   std::uint64_t events = 0;
   std::uint64_t virtual_ns = 0;   // until the last rank had closed
   std::uint64_t moved_bytes = 0;  // over the network

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
+
+#include "ior.hpp"
 
 namespace millrace::sim {
 
@@ -58,16 +61,12 @@ Scenario make_scale(const Scale& scale) {
   made.costs.net_byte_ps = scale.net_byte_ps;
   const std::uint64_t piece = scale.piece_bytes;
   const std::uint64_t pieces = std::max<std::uint64_t>(1, scale.node_bytes / scale.shrink / piece);
-  made.file_bytes = pieces * piece * scale.nodes;
-  made.programs.resize(scale.nodes);
-  for (std::uint64_t rank = 0; rank < scale.nodes; ++rank) {
-    for (std::uint64_t i = 0; i < pieces; ++i) {
-      const std::uint64_t begin = (i * scale.nodes + rank) * piece;
-      made.programs[rank].push_back({Step::Kind::write, 1, {begin, begin + piece}});
-    }
-    made.programs[rank].push_back({Step::Kind::close});
-  }
-  return made;
+  Ior ior;
+  ior.transfer = ior.block = piece;
+  ior.segments = pieces;
+  ior.syncs = false;
+  ior.machine = std::move(made);
+  return make_ior(ior);
 }
 
 }  // namespace millrace::sim

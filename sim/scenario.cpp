@@ -3,15 +3,9 @@
 #include "scenario.hpp"
 
 #include <algorithm>
+#include <sstream>
 
-#include "dice.hpp"
-#include "faults.hpp"
-#include "guests.hpp"
-#include "latecomer.hpp"
-#include "reading.hpp"
-#include "scheduler.hpp"
-#include "starting.hpp"
-#include "storing.hpp"
+#include "draws.hpp"
 #include "times.hpp"
 
 namespace millrace::sim {
@@ -115,7 +109,7 @@ Opening make_opening(Dice& dice, Habits& habits, const Scenario& scenario, std::
   const std::vector<Fault>& before = scenario.later.empty() ? scenario.faults : scenario.later.back().faults;
   opening.after_ns = dice.magnitude(ms / 100, 2 * second);
   opening.keeps_agents = dice.one_in(2);
-  opening.keeps_ranks = opening.keeps_agents && dice.one_in(2) && !loses_a_node(before);
+  opening.keeps_ranks = opening.keeps_agents && dice.one_in(2) && !has_one_of(before, {FaultKind::lose_node});
   opening.programs.resize(scenario.programs.size());
   const std::uint64_t ranks = scenario.programs.size(), writes = dice.magnitude(4, 100);
   for (auto& program : opening.programs) {
@@ -237,10 +231,13 @@ Scenario make_scenario(std::uint64_t seed) {
     scenario.faults.push_back(make_fault(dice, scenario));
   Dice later(seed ^ 0xA5A5A5A5);
   if (later.one_in(8)) scenario.faults.push_back(make_jump(later, scenario));
-  const std::vector<Fault>* faults = &scenario.faults;
-  for (int openings = 0; openings < 2 && later.one_in(crashes(*faults) ? 2 : 10); ++openings) {
-    scenario.later.push_back(make_opening(later, habits, scenario, cell, crashes(*faults)));
-    faults = &scenario.later.back().faults;
+  const auto crashes = [](const std::vector<Fault>& faults) {
+    return has_one_of(faults, {FaultKind::kill_agent, FaultKind::lose_node, FaultKind::kill_group});
+  };
+  bool crashed = crashes(scenario.faults);
+  for (int openings = 0; openings < 2 && later.one_in(crashed ? 2 : 10); ++openings) {
+    scenario.later.push_back(make_opening(later, habits, scenario, cell, crashed));
+    crashed = crashes(scenario.later.back().faults);
   }
   add_abort(scenario, cell);
   add_stages(scenario);
@@ -272,6 +269,15 @@ bool Scenario::all_faults(Test test) const {
   return std::ranges::all_of(faults, test) && std::ranges::all_of(reads.faults, test);
 }
 
+bool Scenario::has(std::initializer_list<FaultKind> kinds) const {
+  return has_one_of(faults, kinds) || has_one_of(reads.faults, kinds);
+}
+
+bool Scenario::has_only(std::initializer_list<FaultKind> kinds) const {
+  return all_faults(
+      [kinds](const Fault& fault) { return std::ranges::find(kinds, fault.kind) != kinds.end(); });
+}
+
 bool Scenario::benign() const {
   return reads.dies_at == 0 && all_faults([this](const Fault& fault) { return is_benign(fault); });
 }
@@ -287,33 +293,17 @@ bool Scenario::only_programs_die() const {
 }
 
 bool Scenario::writes_survive() const {
-  return settings.strategy == Strategy::journal && all_faults([](const Fault& fault) {
-           return fault.kind == FaultKind::kill_agent || fault.kind == FaultKind::pause ||
-                  fault.kind == FaultKind::cut || fault.kind == FaultKind::delay ||
-                  fault.kind == FaultKind::slow_disk || fault.kind == FaultKind::clock_jump ||
-                  fault.kind == FaultKind::terminate_agent;
-         });
+  return settings.strategy == Strategy::journal &&
+         has_only({FaultKind::kill_agent, FaultKind::pause, FaultKind::cut, FaultKind::delay,
+                   FaultKind::slow_disk, FaultKind::clock_jump, FaultKind::terminate_agent});
 }
 
 bool Scenario::keeps_the_bound() const {
-  return agents.write_within_ns < minute && all_faults([](const Fault& fault) {
-           return fault.kind == FaultKind::kill_group || fault.kind == FaultKind::terminate_agent;
-         });
+  return agents.write_within_ns < minute && has_only({FaultKind::kill_group, FaultKind::terminate_agent});
 }
 
 bool Scenario::disk_fails() const {
-  return !all_faults([](const Fault& fault) {
-    return fault.kind != FaultKind::full_disk && fault.kind != FaultKind::write_error &&
-           fault.kind != FaultKind::sync_error && fault.kind != FaultKind::close_error;
-  });
-}
-
-bool Scenario::close_fails() const {
-  return !all_faults([](const Fault& fault) { return fault.kind != FaultKind::close_error; });
-}
-
-bool Scenario::loses_caches() const {
-  return !all_faults([](const Fault& fault) { return fault.kind != FaultKind::lose_node; });
+  return has({FaultKind::full_disk, FaultKind::write_error, FaultKind::sync_error, FaultKind::close_error});
 }
 
 bool Scenario::stands_still(std::uint32_t node) const {
@@ -323,49 +313,43 @@ bool Scenario::stands_still(std::uint32_t node) const {
 }
 
 std::string Scenario::describe() const {
-  std::string text = "seed " + std::to_string(seed) + ": " + std::to_string(nodes) + " nodes x " +
-                     std::to_string(ranks_per_node) + " ranks, strategy " +
-                     std::to_string(static_cast<unsigned>(settings.strategy)) + ", durability " +
-                     std::to_string(static_cast<unsigned>(settings.durability)) + ", topology " +
-                     std::to_string(static_cast<unsigned>(plan.topology)) + ", " +
-                     std::to_string(plan.lanes) + " lanes, file of " + std::to_string(file_bytes) + " bytes" +
-                     (stands_in ? " of the first node" : "");
-  if (conduct.apart) text += "\n  nodes do not work together";
-  if (conduct.second_handles) text += "\n  ranks read by a second handle";
+  std::ostringstream text;
+  text << "seed " << seed << ": " << nodes << " nodes x " << ranks_per_node << " ranks, strategy "
+       << name_of(settings.strategy) << ", durability " << name_of(settings.durability) << ", topology "
+       << name_of(plan.topology) << ", " << plan.lanes << " lanes, file of " << file_bytes << " bytes"
+       << (stands_in ? " of the first node" : "") << (conduct.apart ? "\n  nodes do not work together" : "")
+       << (conduct.second_handles ? "\n  ranks read by a second handle" : "");
   for (std::size_t rank = 0; rank < conduct.unable.size(); ++rank) {
-    if (conduct.unable[rank]) text += "\n  rank " + std::to_string(rank) + " can start no agent";
+    if (conduct.unable[rank]) text << "\n  rank " << rank << " can start no agent";
   }
-  if (conduct.onlooker) text += "\n  rank " + std::to_string(*conduct.onlooker) + " only looks on";
-  if (agents.write_within_ns > minute) text += "\n  agents look at rings only when they are woken";
+  if (conduct.onlooker) text << "\n  rank " << *conduct.onlooker << " only looks on";
+  if (agents.write_within_ns > minute) text << "\n  agents look at rings only when they are woken";
   if (agents.start)
-    text += "\n  no agent is there at first: it comes within " +
-            std::to_string(agents.start->takes_ns / 1000) + " us, and pays from " +
-            std::to_string(agents.start->costs_ps / 1'000'000) + " us on";
+    text << "\n  no agent is there at first: it comes within " << agents.start->takes_ns / us
+         << " us, and pays from " << agents.start->costs_ps / 1'000'000 << " us on";
   if (ranks.sweep.window > 0)
-    text += "\n  ranks sieve: parts of " + std::to_string(ranks.sweep.window) + " bytes, holes of up to " +
-            std::to_string(ranks.sweep.gap);
-  if (stage) text += stage->describe();
-  if (const std::string end = at_end.describe(); !end.empty()) text += "\n  at the end" + end;
-  for (const Fault& fault : faults) text += sim::describe(fault);
+    text << "\n  ranks sieve: parts of " << ranks.sweep.window << " bytes, holes of up to "
+         << ranks.sweep.gap;
+  if (stage) text << stage->describe();
+  if (const std::string end = at_end.describe(); !end.empty()) text << "\n  at the end" << end;
+  for (const Fault& fault : faults) text << sim::describe(fault);
   if (!reads.views.empty())
-    text += "\n  is read through the agents" +
-            std::string(reads.until_written ? " until it is written" : "") + ": topology " +
-            std::to_string(static_cast<unsigned>(reads.plan.topology)) + ", " +
-            std::to_string(reads.plan.lanes) + " lanes" + (reads.meets_late ? ", a late meeting" : "");
-  for (const Fault& fault : reads.faults) text += sim::describe(fault);
-  if (reads.dies_at > 0) text += "\n  ranks die at read " + std::to_string(reads.dies_at);
+    text << "\n  is read through the agents" << (reads.until_written ? " until it is written" : "")
+         << ": topology " << name_of(reads.plan.topology) << ", " << reads.plan.lanes << " lanes"
+         << (reads.meets_late ? ", a late meeting" : "");
+  for (const Fault& fault : reads.faults) text << sim::describe(fault);
+  if (reads.dies_at > 0) text << "\n  ranks die at read " << reads.dies_at;
   for (const Opening& opening : later) {
-    text += std::string("\n  opened again by ") + (opening.keeps_ranks ? "the same" : "other") + " ranks, " +
-            (opening.keeps_agents ? "the same" : "other") + " agents, after " +
-            std::to_string(opening.after_ns / 1000) + " us";
-    text += opening.before.describe();
+    text << "\n  opened again by " << (opening.keeps_ranks ? "the same" : "other") << " ranks, "
+         << (opening.keeps_agents ? "the same" : "other") << " agents, after " << opening.after_ns / us
+         << " us" << opening.before.describe();
     if (opening.recovery_dies_ns > 0)
-      text += "; recovery on node " + std::to_string(opening.recovery_node) + " dies after " +
-              std::to_string(opening.recovery_dies_ns / 1000) + " us";
-    if (opening.stage) text += opening.stage->describe();
-    for (const Fault& fault : opening.faults) text += sim::describe(fault);
+      text << "; recovery on node " << opening.recovery_node << " dies after "
+           << opening.recovery_dies_ns / us << " us";
+    if (opening.stage) text << opening.stage->describe();
+    for (const Fault& fault : opening.faults) text << sim::describe(fault);
   }
-  return text;
+  return text.str();
 }
 
 }  // namespace millrace::sim

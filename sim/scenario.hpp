@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +14,6 @@
 #include "io/virtual/virtual_disk.hpp"
 #include "io/virtual/virtual_net.hpp"
 #include "meanwhile.hpp"
-#include "processors.hpp"
 #include "stage.hpp"
 #include "transport/link_io.hpp"
 #include "transport/topology.hpp"
@@ -89,15 +89,19 @@ struct Fault {
   std::uint64_t amount = 0;
 };
 
-// A further opening of the file, after all ranks have closed it or have died. Dead agents and lost hosts have
-// started again by then.
-struct Opening {
-  std::uint64_t after_ns = 0;
-  bool keeps_ranks = false;   // keeps ranks with living agents; otherwise all ranks are new processes
-  bool keeps_agents = false;  // keeps living agents; otherwise they leave before
+// What ranks do from one opening of the file to the next, and what befalls them.
+struct Play {
   std::vector<std::vector<Step>> programs;  // by rank
   std::optional<Stage> stage;               // for which they have a step
   std::vector<Fault> faults;
+};
+
+// A further opening of the file, after all ranks have closed it or have died. Dead agents and lost hosts have
+// started again by then.
+struct Opening : Play {
+  std::uint64_t after_ns = 0;
+  bool keeps_ranks = false;   // keeps ranks with living agents; otherwise all ranks are new processes
+  bool keeps_agents = false;  // keeps living agents; otherwise they leave before
   Meanwhile before;
   // The recovery of this node's journals is killed this long after its beginning; 0: not killed.
   std::uint64_t recovery_dies_ns = 0;
@@ -151,7 +155,18 @@ struct Reads {
   std::uint64_t dies_at = 0;  // the ranks of a node die while one of them makes this read; 0: none does
 };
 
-struct Scenario {
+// The processor time of a run's processes, in picoseconds, beside Scenario::cpu_bytes_per_second.
+struct Costs {
+  std::uint32_t cores = 0;      // that all nodes share, as a virtual cluster's do; 0: each agent has its own
+  std::uint64_t record_ps = 0;  // an agent takes a record from a ring or a link
+  std::uint64_t net_byte_ps = 0;     // an agent sends or receives a byte, kernel, tag and checksum included
+  std::uint64_t disk_byte_ps = 0;    // ... writes it, into the kernel's cache
+  std::uint64_t rank_record_ps = 0;  // a rank puts a record into its ring
+  std::uint64_t rank_byte_ps = 0;    // ... and a byte
+};
+
+// The first opening, and all that holds for the whole run.
+struct Scenario : Play {
   std::uint64_t seed = 0;
   std::uint32_t nodes = 1;
   std::uint32_t ranks_per_node = 1;
@@ -164,13 +179,10 @@ struct Scenario {
   Costs costs;
   std::uint64_t most_steps = 20'000'000;  // events; more mean an endless run
   std::uint64_t file_bytes = 0;
-  std::vector<std::vector<Step>> programs;  // by rank
-  std::optional<Stage> stage;               // for which they have a step
   AgentPlan agents;
   RankPlan ranks;
   Conduct conduct;
   Reads reads;
-  std::vector<Fault> faults;
   std::vector<Opening> later;
   Meanwhile at_end;  // before the last recovery
 
@@ -185,26 +197,24 @@ struct Scenario {
   // True if programs may die and there is no other fault: bytes of returned writes outlive the programs.
   bool only_programs_die() const;
   // True if a close may tell that bytes are lost.
-  bool close_fails() const;
+  bool close_fails() const { return has({FaultKind::close_error}); }
   // True if writes or syncs fail.
   bool disk_fails() const;
   // True if the cache of a node may be lost, so that only bytes on the disk are promised.
-  bool loses_caches() const;
+  bool loses_caches() const { return has({FaultKind::lose_node}); }
   // True if the node's agent is paused for longer than its ranks wait.
   bool stands_still(std::uint32_t node) const;
   std::string describe() const;
 
  private:
+  // Also of reads:
   template <typename Test>
-  bool all_faults(Test test) const;  // also those of reads
+  bool all_faults(Test test) const;
+  bool has(std::initializer_list<FaultKind> kinds) const;
+  bool has_only(std::initializer_list<FaultKind> kinds) const;
   bool is_benign(const Fault& fault) const;
 };
 
 Scenario make_scenario(std::uint64_t seed);
-
-// Draw machines and the settings of the file.
-class Dice;
-void set_machine(Dice& dice, Scenario& scenario);
-void set_file(Dice& dice, Scenario& scenario);
 
 }  // namespace millrace::sim

@@ -1,19 +1,25 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "scheduler.hpp"
-
 #include <algorithm>
 #include <utility>
 
-#include "dice.hpp"
-#include "scenario.hpp"
+#include "draws.hpp"
 #include "times.hpp"
 
 namespace millrace::sim {
 
 namespace {
 
+bool syncs(const Step& step) { return step.kind == Step::Kind::sync; }
 bool ends_phase(const Step& step) { return step.kind == Step::Kind::sync || step.kind == Step::Kind::arrive; }
+
+// The step with this number among those that `is` accepts.
+template <class Is>
+std::vector<Step>::iterator nth(std::vector<Step>& program, std::uint64_t number, Is is) {
+  auto place = std::ranges::find_if(program, is);
+  for (; number > 0; --number) place = std::find_if(place + 1, program.end(), is);
+  return place;
+}
 
 std::uint32_t some_node(Dice& dice, const Scenario& scenario) {
   return static_cast<std::uint32_t>(dice.below(scenario.nodes));
@@ -56,11 +62,8 @@ void add_rest(Dice& dice, Scenario& scenario, std::uint64_t least_ns, std::uint6
   if (phases == 0) return;
   const std::uint64_t phase = dice.below(static_cast<std::uint64_t>(phases));
   const std::uint64_t for_ns = dice.between(least_ns, most_ns);
-  for (auto& program : scenario.programs) {
-    auto place = std::ranges::find_if(program, ends_phase);
-    for (std::uint64_t i = 0; i < phase; ++i) place = std::find_if(place + 1, program.end(), ends_phase);
-    program.insert(place, {Step::Kind::rest, 1, {}, for_ns});
-  }
+  for (auto& program : scenario.programs)
+    program.insert(nth(program, phase, ends_phase), {Step::Kind::rest, 1, {}, for_ns});
 }
 
 void add_scheduler(Scenario& scenario) {
@@ -78,6 +81,20 @@ void add_scheduler(Scenario& scenario) {
   const std::uint64_t at_ns = dice.magnitude(ms / 100, 2 * second);
   for (std::uint32_t node = 0; node < scenario.nodes; ++node) {
     if (all || node == one) scenario.faults.push_back({FaultKind::terminate_agent, at_ns, 0, node});
+  }
+}
+
+// Every rank gets one more barrier. The late rank has it before the step, the other ranks after the step.
+void add_latecomer(Scenario& scenario) {
+  Dice dice(scenario.seed ^ 0x1A7EC);
+  if (scenario.programs.size() == 1 || !dice.one_in(6)) return;
+  const auto phases = static_cast<std::uint64_t>(std::ranges::count_if(scenario.programs.front(), syncs));
+  const std::uint64_t phase = dice.below(phases + 1);  // the last phase is the close
+  const std::uint64_t late = dice.below(scenario.programs.size());
+  for (std::uint64_t rank = 0; rank < scenario.programs.size(); ++rank) {
+    std::vector<Step>& program = scenario.programs[rank];
+    const auto place = phase < phases ? nth(program, phase, syncs) : program.end() - 1;
+    program.insert(rank == late ? place : place + 1, {Step::Kind::barrier});
   }
 }
 

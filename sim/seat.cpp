@@ -6,13 +6,12 @@
 #include <utility>
 
 #include "node.hpp"
-#include "times.hpp"
 
 namespace millrace::sim {
 
 void Seat::begin(std::function<void()> program, std::uint64_t after_ns) {
   fiber_ = std::make_unique<Fiber>(std::move(program));
-  plan(timeline_.now_ns() + after_ns);
+  rouse_after(after_ns);
 }
 
 // --- Time ---
@@ -21,25 +20,17 @@ void Seat::begin(std::function<void()> program, std::uint64_t after_ns) {
 void Seat::plan(std::uint64_t time_ns) {
   if (planned_ && planned_->time_ns <= time_ns) return;
   if (planned_) timeline_.cancel(*planned_);
-  planned_ = timeline_.at(time_ns, [this] { go_on(); });
+  planned_ = timeline_.at(time_ns, [this] {
+    planned_.reset();
+    fiber_->resume();
+  });
 }
-
-void Seat::go_on() {
-  planned_.reset();
-  fiber_->resume();
-}
-
-void Seat::rouse_after(std::uint64_t span_ns) { plan(timeline_.now_ns() + span_ns); }
 
 void Seat::vanish() {
   gone_ = true;
   if (planned_) timeline_.cancel(*planned_);
   planned_.reset();
   if (fiber_ != nullptr && fiber_->begun()) fiber_->resume();
-}
-
-void Seat::sleep() {
-  if (!gone_) fiber_->stop();
 }
 
 void Seat::sleep_until(std::uint64_t time_ns) {
@@ -52,7 +43,7 @@ void Seat::sleep_for(std::uint64_t span_ns) {
     beyond_ns_ += span_ns;
     return;
   }
-  plan(timeline_.now_ns() + span_ns);
+  rouse_after(span_ns);
   fiber_->stop();
 }
 
@@ -70,18 +61,12 @@ void Seat::wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t expe
 }
 
 void Seat::jumped() {
-  if (word_ == nullptr) return;
-  word_ = nullptr;
-  rouse_after(0);
+  if (std::exchange(word_, nullptr) != nullptr) rouse_after(0);
 }
 
 void Seat::look() {
-  if (word_ == nullptr || word_->load() == expected_) return;
-  word_ = nullptr;
-  rouse_after(0);
+  if (word_ != nullptr && word_->load() != expected_) jumped();
 }
-
-void Seat::pause(std::uint32_t for_ms) { sleep_for(for_ms * ms); }
 
 Line::Line(Seat& seat, agent::SenderId sender) : seat_(seat), sender_(sender) {
   seat_.node().taken(sender, this);
@@ -97,14 +82,11 @@ void Line::wake() {
   if (sender_) seat_.node().wake();
 }
 
-// The agent answers at once, so receive() never waits.
 Status Line::send(std::span<const std::byte> message, std::initializer_list<int> descriptors) {
   if (hung_up()) return Code::lost_agent;
   answer_ = seat_.node().ask(*sender_, message, descriptors.size() == 0 ? -1 : *descriptors.begin());
   return {};
 }
-
-bool Line::wait_answer(std::uint32_t) { return true; }
 
 Result<std::size_t> Line::receive(std::span<std::byte> answer) {
   std::copy_n(answer_.begin(), std::min(answer.size(), answer_.size()), answer.begin());

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "client/file/ledgers.hpp"
 #include "rank_process.hpp"
 
 namespace millrace::sim {
@@ -17,14 +18,26 @@ class Settling final : public VirtualProcess {
   // `settings`: those of a rank on that node. `path`: of the file, or of the process's descriptor of it,
   // which the front gives. `agent`: of the node. With `asks`, it is an agent of another job, whose ranks have
   // been killed.
-  Settling(World world, Node& agent, bool asks, std::uint32_t node, Settings settings, std::string path)
-      : VirtualProcess(world, agent, node, std::move(settings)), path_(std::move(path)), asks_(asks) {}
-  ~Settling() override;
+  Settling(Node& agent, bool asks, Settings settings, std::string path)
+      : VirtualProcess(agent, std::move(settings)), path_(std::move(path)), asks_(asks) {}
+  // A fiber must end before its destruction.
+  ~Settling() override {
+    if (!over_) seat_.vanish();
+  }
 
-  void begin();
+  void begin() {
+    seat_.begin(
+        [this] {
+          (void)client::settle_ledgers(path_.c_str(), true, *this);
+          over_ = true;
+        },
+        0);
+  }
   bool over() const { return over_; }
   // Kills the recovery for which the process waits, if there is one.
-  void kill_recovery();
+  void kill_recovery() {
+    if (recovering_ != nullptr) recovering_->kill();
+  }
   // The lines that the process writes for the user; empty if all bytes are in the file.
   const std::string& problem() const { return problem_; }
 
@@ -33,7 +46,9 @@ class Settling final : public VirtualProcess {
   client::Session* session(bool, client::Reason&) override { return nullptr; }
   bool agent_has_gone() override { return false; }
   client::Session* successor(client::Reason&) override { return nullptr; }
-  Result<client::OtherAgents::List> other_agents() override;
+  Result<client::OtherAgents::List> other_agents() override {
+    return asks_ ? agent_as_another() : client::OtherAgents::List();
+  }
   Status datasync(const Fd&) override { return Code::unsupported; }
   // Of a job whose ranks were killed, an agent may say that they did not close the file.
   void say(const std::string& line) override { problem_ += asks_ ? "" : line; }

@@ -3,12 +3,10 @@
 #include "stage.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "dice.hpp"
-#include "scenario.hpp"
+#include "draws.hpp"
 #include "times.hpp"
 
 namespace millrace::sim {
@@ -41,13 +39,13 @@ void insert(Dice& dice, std::vector<Step>& program, std::uint64_t barriers) {
   program.insert(first + static_cast<std::ptrdiff_t>(place), {Step::Kind::stage});
 }
 
-std::optional<Stage> stage_some(Dice& dice, std::vector<std::vector<Step>>& programs) {
-  if (!dice.one_in(4)) return std::nullopt;
-  const auto barriers = std::ranges::count(programs.front(), Step::Kind::barrier, &Step::kind);
+void stage_some(Dice& dice, Play& play) {
+  if (!dice.one_in(4)) return;
+  const auto barriers = std::ranges::count(play.programs.front(), Step::Kind::barrier, &Step::kind);
   // Programs mostly read their input first.
   const std::uint64_t after = dice.one_in(2) ? 0 : dice.below(static_cast<std::uint64_t>(barriers) + 1);
-  for (auto& program : programs) insert(dice, program, after);
-  return make_stage(dice);
+  for (auto& program : play.programs) insert(dice, program, after);
+  play.stage = make_stage(dice);
 }
 
 }  // namespace
@@ -63,8 +61,8 @@ std::string Stage::describe() const {
 void add_stages(Scenario& scenario) {
   if (scenario.nodes == 1) return;
   Dice dice(scenario.seed ^ 0x57A6E);
-  scenario.stage = stage_some(dice, scenario.programs);
-  for (Opening& opening : scenario.later) opening.stage = stage_some(dice, opening.programs);
+  stage_some(dice, scenario);
+  for (Opening& opening : scenario.later) stage_some(dice, opening);
 }
 
 }  // namespace millrace::sim

@@ -7,8 +7,6 @@
 
 namespace millrace::sim {
 
-struct Scenario;
-
 // A file that is copied to every node's own storage, from one node to the next (stage=whole), beside the
 // programs' own file.
 struct Stage {
@@ -21,8 +19,5 @@ struct Stage {
 
   std::string describe() const;
 };
-
-// In some runs of several nodes the programs stage a file. These runs are chosen by dice of their own.
-void add_stages(Scenario& scenario);
 
 }  // namespace millrace::sim

@@ -13,14 +13,9 @@
 
 namespace millrace::sim {
 
-namespace {
-// An agent with less memory may have none for one more file, and may refuse the copy.
-constexpr std::uint64_t sure_bytes = 4 * MiB;
-}  // namespace
-
 // --- The file ---
 
-Original::Original(const Stage& stage, std::uint32_t number, const World& world)
+Original::Original(const Stage& stage, std::uint32_t number, World& world)
     : world_(world),
       stage_(stage),
       bytes_(stage.bytes),
@@ -54,8 +49,8 @@ void Original::harm() {
     for (std::byte& byte : now) byte = ~byte;
   }
   world_.disk.put(file_, now);
-  stamp_ = {stamp_.inode, now.size(), static_cast<std::int64_t>(world_.timeline.now_ns())};
-  world_.trace.note(world_.timeline.now_ns(), 0, "the staged file is changed: bytes", now.size());
+  stamp_ = {stamp_.inode, now.size(), static_cast<std::int64_t>(world_.now_ns())};
+  world_.note(0, "the staged file is changed: bytes", now.size());
 }
 
 Result<std::size_t> VirtualSource::read(std::uint64_t offset, std::span<std::byte> data) {
@@ -66,68 +61,42 @@ Result<std::size_t> VirtualSource::read(std::uint64_t offset, std::span<std::byt
 
 // --- The ranks ---
 
-// A rank reads the file itself unless every node has a copy, so a failure here is no error of a rank.
-void Cluster::stage(Rank& rank) {
-  constexpr std::uint64_t groups = std::uint64_t{1} << 32;  // beyond the other groups
-  note(rank, "stages: rank");
-  Staging& staging = current_staging();
-  VirtualTeam team(staging.assembly, rank.process->seat());
-  rank.place->begin_copy(staging, folder_.path());
-  const client::StagePlan plan{"a staged file", {}, groups + openings_, 0, 0};
-  const std::optional<client::StagedCopy> copy = client::stage_whole(team, *rank.place, plan);
-  const auto held = rank.place->end_copy();
-  if (copy) read_copy(rank, staging, *held);
-  if (rank.gone) return;
-  const bool has_memory = scenario_.settings.sort_buffer_bytes >= sure_bytes;
-  if (!copy && scenario_.benign() && !staging.original.harmed() && has_memory)
-    problem(who(rank) + " has no copy of a file though nothing failed");
-  think(rank);
-}
-
-// The first rank that arrives creates the Staging.
-Staging& Cluster::current_staging() {
-  if (stagings_.empty() || stagings_.back()->opening != openings_) {
-    stagings_.push_back(
-        std::make_unique<Staging>(*scenario_.stage, openings_, scenario_.nodes, world(), seats(true)));
-  }
-  return *stagings_.back();
-}
+namespace {
 
 // Reads the copy, as the program would from now on.
-void Cluster::read_copy(Rank& rank, const Staging& staging, const Held& copy) {
-  think(rank);
-  const std::vector<std::byte>& right = staging.original.bytes();
+void read_copy(Cluster& cluster, Rank& rank, const std::vector<std::byte>& right, const Held& copy) {
+  rank.think();
   std::vector<std::byte> seen(right.size() + 1);
   const Result<std::size_t> got = copy.read(0, seen);
-  if (rank.gone) return;
-  if (!got) return problem(who(rank) + " cannot read its copy: " + got.status().describe());
-  ++copies_;
+  if (rank.gone()) return;
+  if (!got) return rank.problem("cannot read its copy: " + got.status().describe());
+  ++cluster.outcome.copies;
   seen.resize(*got);
   if (seen == right) return;
   const auto [wrong, unheeded] = std::ranges::mismatch(seen, right);
-  problem(who(rank) + " has a copy of " + std::to_string(*got) + " bytes of " + std::to_string(right.size()) +
-          ", wrong at " + std::to_string(wrong - seen.begin()));
+  rank.problem("has a copy of " + std::to_string(*got) + " bytes of " + std::to_string(right.size()) +
+               ", wrong at " + std::to_string(wrong - seen.begin()));
 }
 
-// --- The judge ---
+}  // namespace
 
-// A file without a name disappears with its last close.
-void Cluster::judge_copies() {
-  for (const auto& staging : stagings_) {
-    for (std::uint32_t n = 0; n < scenario_.nodes; ++n) {
-      const Staging::Copy& copy = staging->copies[n];
-      if (!copy.lost && copy.file.valid() && disk_.knows(copy.file))
-        problem("node " + std::to_string(n) + " keeps a copy that nobody has open");
-    }
-  }
-}
-
-// The bytes that an agent may have in flight for staged files.
-std::uint64_t Cluster::staged_bytes() const {
-  std::uint64_t most = 0;
-  for (const auto& staging : stagings_)
-    most = std::max<std::uint64_t>(most, staging->original.bytes().size());
-  return std::min(most, client::stage_settings().sort_buffer_bytes);
+// A rank reads the file itself unless every node has a copy, so a failure here is no error of a rank.
+void stage_file(Cluster& cluster, Rank& rank) {
+  constexpr std::uint64_t groups = std::uint64_t{1} << 32;  // beyond the other groups
+  rank.note("stages: rank");
+  Staging& staging = cluster.job.staging();
+  VirtualTeam team(staging.assembly, rank.process().seat());
+  rank.place().begin_copy(staging);
+  const client::StagePlan plan{"a staged file", {}, groups + staging.opening, 0, 0};
+  const std::optional<client::StagedCopy> copy = client::stage_whole(team, rank.place(), plan);
+  const auto held = rank.place().end_copy();
+  if (copy) read_copy(cluster, rank, staging.original.bytes(), *held);
+  if (rank.gone()) return;
+  // An agent with less memory may have none for one more file, and may refuse the copy.
+  const bool has_memory = cluster.scenario.settings.sort_buffer_bytes >= 4 * MiB;
+  if (!copy && cluster.scenario.benign() && !staging.original.harmed() && has_memory)
+    rank.problem("has no copy of a file though nothing failed");
+  rank.think();
 }
 
 }  // namespace millrace::sim

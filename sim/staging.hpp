@@ -23,7 +23,7 @@ namespace millrace::sim {
 // events that it plans.
 class Original {
  public:
-  Original(const Stage& stage, std::uint32_t number, const World& world);
+  Original(const Stage& stage, std::uint32_t number, World& world);
 
   const Fd& file() const { return file_; }
   client::FileStamp stamp() const { return stamp_; }
@@ -36,7 +36,7 @@ class Original {
  private:
   void harm();
 
-  World world_;
+  World& world_;
   Stage stage_;
   std::vector<std::byte> bytes_;
   Fd file_;
@@ -85,7 +85,7 @@ struct Staging {
     bool lost = false;  // the ranks that would have removed the copy's name died
   };
 
-  Staging(const Stage& stage, std::uint32_t opening_, std::uint32_t nodes, const World& world,
+  Staging(const Stage& stage, std::uint32_t opening_, std::uint32_t nodes, World& world,
           std::vector<Seat*> seats)
       : opening(opening_),
         original(stage, opening_, world),
@@ -97,5 +97,11 @@ struct Staging {
   std::vector<Copy> copies;  // by node
   Assembly assembly;         // of all ranks
 };
+
+struct Cluster;
+class Rank;
+
+// A rank stages the file together with the others, and reads its copy.
+void stage_file(Cluster& cluster, Rank& rank);
 
 }  // namespace millrace::sim

@@ -1,13 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "starting.hpp"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "dice.hpp"
-#include "scenario.hpp"
+#include "draws.hpp"
 #include "times.hpp"
 
 namespace millrace::sim {
@@ -30,6 +27,14 @@ Extent some_bytes(Dice& dice, const Scenario& scenario) {
   return {begin, begin + dice.magnitude(1, most)};
 }
 
+// A rank starts an agent at its first write. The agent dies soon after.
+void kill_first_agent(Dice& dice, Scenario& scenario) {
+  scenario.agents.start->costs_ps = 1;
+  scenario.faults = {
+      {FaultKind::kill_agent, scenario.agents.start->takes_ns + dice.between(20 * ms, 60 * ms)}};
+  scenario.later.clear();
+}
+
 // The first rank writes through an agent, which dies. The last rank starts another agent. The first rank,
 // which does not know that, writes into the ring of the dead agent, and saves that at its sync. No rank looks
 // at errors. The last rank then writes the same bytes through its agent.
@@ -37,10 +42,7 @@ void add_saved_ring(Dice& dice, Scenario& scenario) {
   const std::size_t last = scenario.programs.size() - 1;
   const Extent before = some_bytes(dice, scenario), other = some_bytes(dice, scenario);
   const Extent twice = some_bytes(dice, scenario);
-  scenario.agents.start->costs_ps = 1;
-  scenario.faults = {
-      {FaultKind::kill_agent, scenario.agents.start->takes_ns + dice.between(20 * ms, 60 * ms)}};
-  scenario.later.clear();
+  kill_first_agent(dice, scenario);
   scenario.conduct.unable.clear();
   scenario.conduct.heedless = true;
   const Step meet{Step::Kind::barrier}, sync{Step::Kind::sync};
@@ -68,10 +70,7 @@ void add_second_agent(Dice& dice, Scenario& scenario) {
   const Extent before = some_bytes(dice, scenario);
   const Extent after = dice.one_in(2) ? before : some_bytes(dice, scenario);
   const bool overwrites = dice.one_in(2);
-  scenario.agents.start->costs_ps = 1;
-  scenario.faults = {
-      {FaultKind::kill_agent, scenario.agents.start->takes_ns + dice.between(20 * ms, 60 * ms)}};
-  scenario.later.clear();
+  kill_first_agent(dice, scenario);
   for (std::size_t rank = 0; rank <= last; ++rank) {
     std::vector<Step> steps;
     if (rank == 0) steps = {{Step::Kind::write, 1, before}, {Step::Kind::read, 1, before}};

@@ -1,21 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "storing.hpp"
-
-#include "dice.hpp"
+#include "draws.hpp"
 #include "times.hpp"
 
 namespace millrace::sim {
-
-namespace {
-
-// An open of a file whose ledger drains waits for two minutes without progress (client/file/ledgers.cpp), and
-// a file that is left to others then is no matter of the storage.
-std::uint64_t longest_stall_ns(const Scenario& scenario) {
-  return keeps_ledger(scenario.settings) ? 50 * second : 600 * second;
-}
-
-}  // namespace
 
 // The faults of the ordinary run with this number are gone: each of them explains errors.
 Scenario make_storing(std::uint64_t seed) {
@@ -31,7 +19,9 @@ Scenario make_storing(std::uint64_t seed) {
   if (stalls) {
     Fault fault{FaultKind::stall};
     fault.at_ns = dice.magnitude(ms / 100, 2 * second);
-    fault.for_ns = dice.magnitude(second, longest_stall_ns(scenario));
+    // An open of a file whose ledger drains waits for two minutes without progress (client/file/ledgers.cpp),
+    // and a file that is left to others then is no matter of the storage.
+    fault.for_ns = dice.magnitude(second, (keeps_ledger(scenario.settings) ? 50 : 600) * second);
     scenario.faults.push_back(fault);
   }
   if (!reads && (!stalls || dice.one_in(3))) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cluster.hpp"
 #include "times.hpp"
 
 namespace millrace::sim {
@@ -25,11 +26,11 @@ client::AgentAddress VirtualPlace::met() {
 
 // A handshake crosses the network twice. TCP sends a lost one again after a second.
 bool VirtualPlace::reaches(std::span<const client::AgentAddress> agents) {
-  for (const std::uint64_t wait_ns : {2 * scenario_.net.latency_ns, second, second}) {
+  for (const std::uint64_t wait_ns : {2 * cluster_.scenario.net.latency_ns, second, second}) {
     process_.seat().sleep_until(process_.now_ns() + wait_ns);
     if (std::ranges::all_of(agents, [this](const client::AgentAddress& agent) {
           const std::uint32_t there = io::VirtualNet::node_of(agent);
-          return nodes_[there]->alive() && !world_.net.is_cut(node_, there);
+          return cluster_.nodes[there]->alive() && !cluster_.world.net.is_cut(node_, there);
         }))
       return true;
   }
@@ -37,24 +38,33 @@ bool VirtualPlace::reaches(std::span<const client::AgentAddress> agents) {
 }
 
 bool VirtualPlace::draw(std::span<std::byte> random) {
-  for (std::byte& byte : random) byte = static_cast<std::byte>(world_.timeline.below(256));
+  for (std::byte& byte : random) byte = static_cast<std::byte>(cluster_.world.timeline.below(256));
   return true;
 }
 
 // All nodes see the file on a network file system. In some runs the first node has its bytes.
 client::Sight VirtualPlace::look(const client::TargetFile&) {
-  return {true, world_.disk.contents(0).size(), scenario_.reads.meets_late ? 1U : 0U,
-          scenario_.plan.stripe_bytes};
+  return {true, cluster_.world.disk.contents(0).size(), cluster_.scenario.reads.meets_late ? 1U : 0U,
+          cluster_.scenario.plan.stripe_bytes};
 }
 
 client::KnownCosts VirtualPlace::costs_of(const client::TargetFile&) {
   client::KnownCosts known;
-  if (scenario_.agents.start) known.costs.call_ps = scenario_.agents.start->call_ps;
-  if (scenario_.agents.start) known.costs.start_ps = scenario_.agents.start->costs_ps;
+  if (cluster_.scenario.agents.start) known.costs.call_ps = cluster_.scenario.agents.start->call_ps;
+  if (cluster_.scenario.agents.start) known.costs.start_ps = cluster_.scenario.agents.start->costs_ps;
   // Large pieces take the pipeline too, because the run tests the agents.
-  if (scenario_.settings.strategy == Strategy::sort) known.costs.call_ps = 1'000'000'000'000;
+  if (cluster_.scenario.settings.strategy == Strategy::sort) known.costs.call_ps = 1'000'000'000'000;
   return known;
 }
+
+Result<std::unique_ptr<client::Source>> VirtualPlace::open_source(const std::string&) {
+  return std::unique_ptr<client::Source>(
+      std::make_unique<VirtualSource>(staging_->original, process_, cluster_.world.timeline));
+}
+
+std::string VirtualPlace::stage_directory() { return cluster_.file.folder(); }
+
+std::uint64_t VirtualPlace::size_of(const Fd& copy) { return cluster_.world.disk.contents(copy).size(); }
 
 Fd VirtualPlace::open_copy(const std::string& path) {
   Fd copy = client::open_copy(path);

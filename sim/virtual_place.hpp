@@ -8,33 +8,28 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "client/open/place.hpp"
-#include "node.hpp"
 #include "rank_process.hpp"
-#include "scenario.hpp"
 #include "staging.hpp"
 
 namespace millrace::sim {
 
+struct Cluster;
+
 // The place of a rank in virtual time. Owned by its rank. Not thread safe.
 class VirtualPlace final : public client::Place {
  public:
-  VirtualPlace(World world, const Scenario& scenario, const std::vector<std::unique_ptr<Node>>& nodes,
-               RankProcess& process, std::uint32_t node)
-      : world_(world), scenario_(scenario), nodes_(nodes), process_(process), node_(node) {}
+  VirtualPlace(Cluster& cluster, RankProcess& process, std::uint32_t node)
+      : cluster_(cluster), process_(process), node_(node) {}
 
   // For a file of the first node: the name of its stand-in on this node, for the next open. Empty: there is
   // none, because this is the first node.
   void set_stand_in(std::string path) { stand_in_ = std::move(path); }
 
-  // For a staged file, until end_copy(): the staging, and the folder for copies. The MPI library holds this
-  // rank's copy open meanwhile, and as long as the result of end_copy() lives.
-  void begin_copy(Staging& staging, std::string folder) {
-    staging_ = &staging;
-    folder_ = std::move(folder);
-  }
+  // For a staged file, until end_copy(). The MPI library holds this rank's copy open meanwhile, and as long
+  // as the result of end_copy() lives.
+  void begin_copy(Staging& staging) { staging_ = &staging; }
   std::unique_ptr<Held> end_copy() { return std::move(held_); }
 
   std::uint64_t node() const override { return node_ + 1; }
@@ -46,26 +41,20 @@ class VirtualPlace final : public client::Place {
   client::Sight look(const client::TargetFile& target) override;
   client::KnownCosts costs_of(const client::TargetFile& target) override;
   client::FileStamp stamp_of(const std::string&) override { return staging_->original.stamp(); }
-  Result<std::unique_ptr<client::Source>> open_source(const std::string&) override {
-    return std::unique_ptr<client::Source>(
-        std::make_unique<VirtualSource>(staging_->original, process_, world_.timeline));
-  }
-  std::string stage_directory() override { return folder_; }
+  Result<std::unique_ptr<client::Source>> open_source(const std::string&) override;
+  std::string stage_directory() override;
   bool has_room(const std::string&, std::uint64_t, bool) override { return true; }
   Fd open_copy(const std::string& path) override;
-  std::uint64_t size_of(const Fd& copy) override { return world_.disk.contents(copy).size(); }
+  std::uint64_t size_of(const Fd& copy) override;
   void say(const std::string& line) override { process_.say(line); }
   std::unique_ptr<client::File> open(client::OpenRequest request) override;
 
  private:
-  World world_;
-  const Scenario& scenario_;
-  const std::vector<std::unique_ptr<Node>>& nodes_;
+  Cluster& cluster_;
   RankProcess& process_;
   const std::uint32_t node_;
   std::optional<std::string> stand_in_;
   Staging* staging_ = nullptr;
-  std::string folder_;
   std::unique_ptr<Held> held_;
 };
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -23,18 +22,13 @@ class Watches {
 
   // `events`: 0 ends the watch.
   void watch(int descriptor, std::uint32_t events, std::uint64_t tag) {
-    if (events == 0) {
-      events_.erase(tag);
-      tags_.erase(descriptor);
-    } else {
-      events_.insert_or_assign(tag, events);
-      tags_.insert_or_assign(descriptor, tag);
-      look_at_.push_back(descriptor);
-    }
+    watched_.erase(descriptor);
+    if (events == 0) return;
+    watched_[descriptor] = {tag, events};
+    look_at_.push_back(descriptor);
   }
   void clear() {
-    events_.clear();
-    tags_.clear();
+    watched_.clear();
     look_at_.clear();
   }
   // The tags of ready descriptors, and their events.
@@ -45,16 +39,16 @@ class Watches {
     look_at_.erase(std::unique(look_at_.begin(), look_at_.end()), look_at_.end());
     std::vector<std::pair<std::uint64_t, std::uint32_t>> told;
     std::erase_if(look_at_, [this, &told](int descriptor) {
-      const auto tag = tags_.find(descriptor);
-      if (tag == tags_.end()) return true;
-      const std::uint32_t wanted = events_[tag->second];
+      const auto watched = watched_.find(descriptor);
+      if (watched == watched_.end()) return true;
+      const auto [tag, wanted] = watched->second;
       const io::VirtualNet::Ready ready = net_.ready(descriptor);
       std::uint32_t events = 0;
       if (ready.readable) events |= wanted & EPOLLIN;
       if (ready.writable) events |= wanted & EPOLLOUT;
       if (ready.broken) events |= EPOLLERR;
       if (events == 0) return true;
-      told.emplace_back(tag->second, events);
+      told.emplace_back(tag, events);
       return false;
     });
     return told;
@@ -63,9 +57,8 @@ class Watches {
  private:
   io::VirtualNet& net_;
   const std::uint32_t node_;
-  std::map<std::uint64_t, std::uint32_t> events_;  // by tag
-  std::unordered_map<int, std::uint64_t> tags_;    // by descriptor
-  std::vector<int> look_at_;                       // descriptors that may be ready
+  std::map<int, std::pair<std::uint64_t, std::uint32_t>> watched_;  // by descriptor: tag and events
+  std::vector<int> look_at_;                                        // descriptors that may be ready
 };
 
 }  // namespace millrace::sim

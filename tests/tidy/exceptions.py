@@ -74,6 +74,4 @@ LONG_FILES: dict[str, str] = {}
 LONG_FUNCTIONS: dict[str, str] = {}
 
 # (file, class) that may have more data members or functions than the caps.
-LARGE_CLASSES: dict[tuple[str, str], str] = {
-    ("sim/cluster.hpp", "Cluster"): "a run: the programs of its ranks, its faults and its judge are its functions",
-}
+LARGE_CLASSES: dict[tuple[str, str], str] = {}

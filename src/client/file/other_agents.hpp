@@ -17,7 +17,7 @@ namespace millrace::client {
 class Process;
 
 // An agent of another job of this user on this node. It may have outlived its job, and have bytes of a file
-// that this process opens. Implementations: other_agents.cpp (transport/presence.hpp), sim/settling.cpp.
+// that this process opens. Implementations: other_agents.cpp (transport/presence.hpp), sim/rank_process.cpp.
 class OtherAgent {
  public:
   OtherAgent() = default;
