@@ -108,7 +108,7 @@ void FaultInjector::crash(std::uint32_t node, bool host, bool ranks) {
       cluster_.judge.oracle().forget_order(rank.number());
   }
   Node& crashing = *cluster_.nodes[node];
-  if (host || crashing.listens()) crashing.crash(host);
+  if (host || crashing.named()) crashing.crash(host);
   if (ranks) cluster_.job.kill(node);
 }
 

@@ -78,7 +78,7 @@ Node::Agent::Agent(Node& node, agent::Loop::Watch watch, const Rounds::Ways& way
 }
 
 Node::~Node() {
-  if (listens()) crash(false);
+  if (named()) crash(false);
 }
 
 // --- Ranks ---

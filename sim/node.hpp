@@ -58,8 +58,8 @@ class Node {
 
   // A session for a process in this seat.
   Result<std::unique_ptr<client::Session>> connect(Seat& seat, std::uint64_t timeout_ms);
-  // True if the agent's socket is bound: the agent is there, or is about to be.
-  bool listens() const { return alive() || coming_; }
+  // True if the agent's name is taken: the agent is there and listens, or is about to be.
+  bool named() const { return alive() || coming_; }
   // What the agent shows of its files to every process of its user.
   transport::AgentPage& shown() const { return page(); }
   // True if the agent accepts ranks.

@@ -79,6 +79,11 @@ client::Session* RankProcess::session(bool may_start, client::Reason& why) {
   return nullptr;
 }
 
+bool RankProcess::agent_is_up() {
+  if (!has_joined() && !unable_ && !agent_.named()) agent_.come();
+  return has_joined() || unable_ || agent_.alive();
+}
+
 // Follows client/open/own_process too.
 client::Session* RankProcess::successor(client::Reason&) {
   const std::uint64_t begin_ns = now_ns();
@@ -93,8 +98,8 @@ client::Session* RankProcess::successor(client::Reason&) {
 bool RankProcess::find_agent(bool may_start) {
   while (!seat_.gone()) {
     if (agent_.admits()) return true;
-    if (!agent_.listens() && !may_start) return false;
-    if (!agent_.listens()) agent_.come();
+    if (!agent_.alive() && !may_start) return false;
+    if (!agent_.named()) agent_.come();
     seat_.sleep_until(world_.now_ns() + wait_ns);
   }
   return false;

@@ -79,6 +79,7 @@ class RankProcess final : public VirtualProcess {
   // --- client::Process ---
 
   client::Session* session(bool may_start, client::Reason& why) override;
+  bool agent_is_up() override;
   // True also if the rank has not noticed that yet.
   bool agent_has_gone() override { return has_joined() && session().gone(); }
   client::Session* successor(client::Reason& why) override;

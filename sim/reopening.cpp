@@ -53,8 +53,8 @@ bool replace_agents(Cluster& cluster, bool all) {
   }
   for (std::uint32_t n = 0; n < cluster.nodes.size(); ++n) {
     Node& node = *cluster.nodes[n];
-    if (all && node.listens()) node.leave();
-    if (node.listens() || cluster.scenario.agents.start) continue;
+    if (all && node.named()) node.leave();
+    if (node.named() || cluster.scenario.agents.start) continue;
     cluster.world.note(n, "another agent");
     node.restart();
   }

@@ -77,7 +77,7 @@ void judge(Cluster& cluster) {
 // their logs are recovered.
 std::vector<std::uint32_t> end_agents(Cluster& cluster) {
   for (const auto& node : cluster.nodes) {
-    if (node->listens()) node->crash(false);
+    if (node->named()) node->crash(false);
   }
   cluster.befall(cluster.scenario.at_end);
   std::vector<std::uint32_t> order(cluster.nodes.size());
