@@ -23,20 +23,21 @@ void Oracle::fill(std::uint32_t write, std::uint64_t offset, std::span<std::byte
 std::vector<Extent> Oracle::acknowledge(std::uint32_t rank, bool stable, bool there) {
   std::vector<Extent> fresh;
   ++moment_;
-  for (Write& write : writes_of(rank)) {
+  each_of(rank, [&](Write& write) {
     if (there && write.there == 0) write.there = moment_;
-    if (stable ? write.stable : write.acknowledged != 0) continue;
+    if (stable ? write.stable : write.acknowledged != 0) return;
     if (write.acknowledged == 0) write.acknowledged = moment_;
     write.stable |= stable;
     fresh.push_back(write.extent);
-  }
+  });
   return fresh;
 }
 
 void Oracle::acknowledge_old(std::uint32_t rank, std::uint64_t until_ns) {
   ++moment_;
-  for (Write& write : writes_of(rank))
+  each_of(rank, [&](Write& write) {
     if (write.finished_ns <= until_ns && write.acknowledged == 0) write.acknowledged = moment_;
+  });
 }
 
 // A new open need not see bytes that were ordered but not acknowledged.
@@ -62,12 +63,13 @@ std::vector<std::byte> Oracle::renew(std::uint64_t bytes) {
 
 void Oracle::order(std::uint32_t rank) {
   ++moment_;
-  for (Write& write : writes_of(rank))
+  each_of(rank, [this](Write& write) {
     if (write.ordered == 0) write.ordered = moment_;
+  });
 }
 
 void Oracle::forget_order(std::uint32_t rank) {
-  for (Write& write : writes_of(rank)) write.ordered = 0;
+  each_of(rank, [](Write& write) { write.ordered = 0; });
 }
 
 std::string Oracle::check(std::span<const std::byte> file, Extent range, int strict, bool stable,

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
 #include <span>
 #include <string>
 #include <vector>
@@ -69,10 +68,11 @@ class Oracle {
     std::uint32_t there = 0;                 // likewise
     bool stable = false;
   };
-  // Of this opening.
-  auto writes_of(std::uint32_t rank) {
-    return std::span(writes_).subspan(before_) |
-           std::views::filter([rank](const Write& write) { return write.rank == rank; });
+  // Calls `act` with the rank's writes of this opening.
+  template <class Act>
+  void each_of(std::uint32_t rank, Act act) {
+    for (Write& write : std::span(writes_).subspan(before_))
+      if (write.rank == rank) act(write);
   }
   std::string complain(std::byte found, std::uint64_t offset, std::uint32_t least) const;
 
