@@ -167,8 +167,10 @@ class Programs {
   }
 
   void read_at_random(std::uint64_t rank, std::uint32_t view) {
-    for (std::uint64_t i = dice_.between(2, 12); i > 0; --i)
-      read(rank, view, dice_.below(views_[view].bytes), transfer(view));
+    for (std::uint64_t i = dice_.between(2, 12); i > 0; --i) {
+      const std::uint64_t bytes = transfer(view);
+      read(rank, view, dice_.below(views_[view].bytes), bytes);
+    }
   }
 
   // Some writes go past the pipeline.
