@@ -33,7 +33,7 @@ struct Cluster {
   bool all_idle() const;  // all agents
   // Lets events happen until `done`. False: it is not done by this time, or after too many events.
   bool step_until(std::uint64_t until_ns, const std::function<bool()>& done);
-  // What happens while no program has the file open.
+  // The events while no program has the file open.
   void befall(const Meanwhile& meanwhile);
 
   Scenario scenario;  // programs and faults of the current opening

@@ -30,7 +30,7 @@ class Reader {
     through_ = through;
     refresh();
   }
-  // What it has read ahead is dropped.
+  // Bytes that it has read ahead are dropped.
   void refresh() { refreshed_ = true; }
 
   // --- Steps of programs ---

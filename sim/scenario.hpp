@@ -89,7 +89,7 @@ struct Fault {
   std::uint64_t amount = 0;
 };
 
-// What ranks do from one opening of the file to the next, and what befalls them.
+// The programs of the ranks from one opening of the file to the next, and the faults meanwhile.
 struct Play {
   std::vector<std::vector<Step>> programs;  // by rank
   std::optional<Stage> stage;               // for which they have a step

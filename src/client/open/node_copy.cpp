@@ -119,13 +119,17 @@ bool NodeCopies::gather_nodes() {
   for (std::size_t rank = 0; rank < all.size(); ++rank) peers[rank].node = all[rank].node;
   Company company = company_of(peers);
   std::uint64_t enough = 1;
-  if (team_.rank() == 0 && plan_.least_share != 0) {
+  if (team_.rank() == 0) {
     std::vector<std::uint64_t> read(company.nodes.size());
-    for (const Share& one : all) read[company.index_of(one.node)] += one.share;
-    enough = *std::ranges::min_element(read) >= plan_.least_share ? 1 : 0;
+    std::size_t node = 0;  // ranks of one node mostly follow each other
+    for (const Share& one : all) {
+      if (company.nodes[node].number != one.node) node = company.index_of(one.node);
+      read[node] += one.share;
+      firsts_.push_back(company.nodes[node].first);
+    }
+    if (plan_.least_share != 0) enough = *std::ranges::min_element(read) >= plan_.least_share ? 1 : 0;
   }
   if (!client::tell(team_, enough) || !tell_list(team_, company.nodes)) return false;
-  for (const Share& one : all) firsts_.push_back(company.nodes[company.index_of(one.node)].first);
   node_ = company.index_of(own.node);
   nodes_ = std::move(company.nodes);
   return enough != 0;
