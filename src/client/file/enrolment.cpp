@@ -120,7 +120,8 @@ Status Enrolment::ask(Kind kind, Extent extent) {
 
 Status Enrolment::settle_dead_ledgers() {
   const bool may = keeps_ledger(request_.settings) && request_.routing.lanes == 0 && !process_.is_child();
-  return may && !settle_ledgers(request_.path.c_str(), true, process_) ? Status(Code::timeout) : Status();
+  return may && !settle_ledgers_of_others(request_.path.c_str(), true, process_) ? Status(Code::timeout)
+                                                                                 : Status();
 }
 
 // The kernel reports an error in writeback to every descriptor that was open then, and to only one that was

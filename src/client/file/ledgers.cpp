@@ -254,8 +254,20 @@ bool Ledgers::settle() {
 
 bool settle_ledgers(const char* path, bool writes, Process& process) {
   if (!process.settings().enabled) return true;
+  const Session* const session = process.joined();
+  // Flush also the bytes that earlier ranks have left: otherwise this open would get their errors. The flush
+  // comes first, because the ledgers do not change any more after the agent has answered or has gone.
+  if (session != nullptr && session->view().knows_any()) {
+    const Result<FileIdentity> target = process.identify(std::string(path));
+    const auto numbers = target ? transport::numbers_of(*target) : transport::FileNumbers();
+    flush_open(process, path, numbers, writes);
+  }
+  return settle_ledgers_of_others(path, writes, process);
+}
+
+bool settle_ledgers_of_others(const char* path, bool writes, Process& process) {
   const std::string directory = local_directory(process.settings());
-  Result<OtherAgents::List> others = process.other_agents();
+  const Result<OtherAgents::List> others = process.other_agents();
   if (!others) {
     process.say(std::string(path) +
                 ": other jobs may have bytes of this file, and this process cannot look "
@@ -263,24 +275,15 @@ bool settle_ledgers(const char* path, bool writes, Process& process) {
                 others.status().describe() + ". The file is not opened");
     return false;
   }
-  Session* session = process.joined();
-  const bool none_here = session == nullptr || !session->view().knows_any();
   Result<bool> logs = journal::has_logs(directory);
-  if (none_here && others->empty() && logs && !*logs) return true;
-  const Result<FileIdentity> known = process.identify(std::string(path));
-  const FileIdentity target = known ? *known : FileIdentity();
-  // Flush also the bytes that earlier ranks have left: otherwise this open would get their errors. The flush
-  // comes first, because the ledgers do not change any more after the agent has answered or has gone.
-  const transport::FileNumbers numbers = known ? transport::numbers_of(target) : transport::FileNumbers();
-  flush_open(process, path, numbers, writes);
-  others = process.other_agents();  // this process may have met its own agent only now
-  if (!others) return false;
-  if (!known) return true;  // the file may be on another node
+  if (others->empty() && logs && !*logs) return true;
+  const Result<FileIdentity> target = process.identify(std::string(path));
+  if (!target) return true;  // the file may be on another node
   // Another job's agent that ends here may leave a ledger.
-  if (!settle_other_agents(process, *others, path, numbers, writes)) return false;
+  if (!settle_other_agents(process, *others, path, transport::numbers_of(*target), writes)) return false;
   logs = journal::has_logs(directory);
   if (logs && !*logs) return true;
-  return Ledgers(process, path, directory, target, writes).settle();
+  return Ledgers(process, path, directory, *target, writes).settle();
 }
 
 }  // namespace millrace::client

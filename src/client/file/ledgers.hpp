@@ -23,4 +23,8 @@ class Process;
 //   it, its disk does not take the mark, or an agent has it that cannot be asked or cannot remove it.
 bool settle_ledgers(const char* path, bool writes, Process& process);
 
+// As settle_ledgers(), without this job's own agent: only what dead agents and agents of other jobs have. For
+// a rank that has the file open: its agent keeps what ranks of this open write.
+bool settle_ledgers_of_others(const char* path, bool writes, Process& process);
+
 }  // namespace millrace::client

@@ -389,6 +389,18 @@ TEST_F(Ledgers, OneThatARecoveryHoldsWithoutSuccessIsRecoveredWithTheOpensDescri
   EXPECT_TRUE(settled && process.said.empty());
 }
 
+// Another rank of the same open may have written them a moment ago.
+TEST_F(Ledgers, OfThisJobsAgentStayAsTheyAreForARankThatHasTheFileOpen) {
+  const io::Owned living = ledger(*io::identify(target), 5);
+  int asked = 0;
+  run_agent([&] { ++asked; });
+  process.agent->view().page().shown.number = 5;
+  EXPECT_TRUE(settle_ledgers_of_others(target.c_str(), true, process));
+  EXPECT_EQ(asked, 0);
+  settle(true);
+  EXPECT_GT(asked, 0) << "an open brings them to the file";
+}
+
 TEST_F(Ledgers, OneThatItsAgentGivesUpKeepsNobody) {
   io::Owned living = ledger();
   process.while_waiting = [&] { fs::remove(living.path); };
