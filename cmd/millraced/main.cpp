@@ -25,10 +25,9 @@ int probe() {
 
 }  // namespace
 
-// millraced --probe: prints what this machine offers. millraced NAME [handed]: the agent of one job on this
-// node, started by the job's first rank that needs it. NAME is the abstract UNIX socket that the ranks
-// connect to; with `handed`, that rank listens there already, with descriptor 3. Exit status: 0 it listens,
-// else an errno.
+// millraced --probe: prints what this machine offers. millraced NAME: the agent of one job on this node,
+// started by the job's first rank that needs it. NAME is the abstract UNIX socket that the ranks connect to,
+// which the rank hands over. Exit status: 0 or an errno.
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--probe") return probe();
   const int status = millrace::agent::serve_by_arguments(argc, argv, make_storage);

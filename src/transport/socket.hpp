@@ -39,8 +39,10 @@ Result<Fd> take_name(const std::string& name);
 Status listen(const Fd& socket);
 // Both.
 Result<Fd> listen_at(const std::string& name);
-// A new agent finds the socket with its name at this descriptor.
+// A new agent finds the socket with its name at the first of these descriptors. To the second, a pipe, it
+// writes one byte when its start has ended: 0 if it listens, else an errno.
 inline constexpr int handed_socket = 3;
+inline constexpr int handed_answer = 4;
 // Connects to a listener. While the queue of the listener is full, waits up to `bound_ms`, then fails with
 // errno EAGAIN. errno ECONNREFUSED: no process listens there.
 Result<Fd> connect_to(const std::string& name, std::uint64_t bound_ms = 10'000);

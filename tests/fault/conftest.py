@@ -159,7 +159,7 @@ class Job:
         looks: list[list[int]] = [[]]
 
         def settled() -> bool:
-            """The process that a rank starts ends as soon as the agent is in the background."""
+            """Agents that were started at the same moment are one after a moment."""
             looks.append(self.agents())
             return len(looks[-1]) == 1 and looks[-1] == looks[-2]
 

@@ -11,7 +11,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <ctime>
 #include <new>
 #include <string>
 #include <string_view>
@@ -41,18 +40,7 @@ void raise_descriptors() {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// The limit of processes may hold for a moment only, while others end.
-pid_t fork_patiently() {
-  constexpr int most = 100;
-  for (int tries = 1;; ++tries) {
-    const pid_t child = ::fork();
-    if (child >= 0 || errno != EAGAIN || tries == most) return child;
-    const timespec pause{0, 20'000'000};
-    ::nanosleep(&pause, nullptr);
-  }
-}
-
-// The background process. Writes 0 or the errno of its start to `ready`.
+// Writes 0 or the errno of its start to `ready`.
 int serve(const char* name, Fd socket, MakeStorage make_storage, Fd ready) {
   raise_descriptors();
   std::vector<std::string> messages;
@@ -112,30 +100,15 @@ int serve_safely(const char* name, Fd socket, MakeStorage make_storage, Fd ready
 
 }  // namespace
 
-int serve_in_background(const char* name, bool handed, MakeStorage make_storage) {
-  Fd socket(handed ? transport::handed_socket : -1);
-  // Closes all other descriptors of the rank.
-  ::syscall(SYS_close_range, static_cast<unsigned>(transport::handed_socket + (handed ? 1 : 0)), ~0u, 0u);
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
-  Fd ready(ends[0]);
-  Fd tell(ends[1]);
-  const pid_t child = fork_patiently();
-  if (child < 0) return errno;
-  if (child == 0) {
-    ready.reset();
-    if (::chdir("/") != 0) return errno;  // the agent must not keep a file system mounted
-    return serve_safely(name, std::move(socket), make_storage, std::move(tell));
-  }
-  tell.reset();
-  unsigned char answer = EIO;
-  return ::read(ready.get(), &answer, 1) == 1 ? answer : EIO;
-}
-
 int serve_by_arguments(int argc, char** argv, MakeStorage make_storage) {
-  const bool handed = argc == 3 && std::string_view(argv[2]) == "handed";
-  if ((argc != 2 && !handed) || !std::string_view(argv[1]).starts_with("millrace-")) return EINVAL;
-  return serve_in_background(argv[1], handed, make_storage);
+  if (argc != 2 || !std::string_view(argv[1]).starts_with("millrace-")) return EINVAL;
+  Fd socket(transport::handed_socket), answer(transport::handed_answer);
+  if (::fcntl(socket.get(), F_SETFD, FD_CLOEXEC) != 0 || ::fcntl(answer.get(), F_SETFD, FD_CLOEXEC) != 0)
+    return EINVAL;
+  // Closes all other descriptors of the rank.
+  ::syscall(SYS_close_range, static_cast<unsigned>(transport::handed_answer + 1), ~0u, 0u);
+  if (::chdir("/") != 0) return errno;  // the agent must not keep a file system mounted
+  return serve_safely(argv[1], std::move(socket), make_storage, std::move(answer));
 }
 
 }  // namespace millrace::agent

@@ -11,13 +11,11 @@ namespace millrace::agent {
 
 using MakeStorage = Result<std::unique_ptr<io::Storage>> (*)(const Settings& settings);
 
-// Starts a process in the background that serves the job whose abstract socket is `name`. `handed`: the
-// socket has that name already and is descriptor transport::handed_socket. In the foreground process, returns
-// as soon as the other one listens, or if another agent has the name already. Returns 0 or an errno. The
-// process has one thread until it calls `make_storage`. Environment: that of Settings, MILLRACED_LOG (a file
-// for errors that no rank can receive), and MILLRACED_LINGER_MS (milliseconds to stay without ranks).
-int serve_in_background(const char* name, bool handed, MakeStorage make_storage);
-// Serves with the arguments of millraced: NAME, or NAME handed. EINVAL: other arguments.
+// Serves the job whose abstract socket is argv[1], the only argument. The socket is descriptor
+// transport::handed_socket. transport::handed_answer hears how the start has ended. Returns 0 or an errno;
+// EINVAL: other arguments or descriptors. The process has one thread until it calls `make_storage`.
+// Environment: that of Settings, MILLRACED_LOG (a file for errors that no rank can receive), and
+// MILLRACED_LINGER_MS (milliseconds to stay without ranks).
 int serve_by_arguments(int argc, char** argv, MakeStorage make_storage);
 
 }  // namespace millrace::agent

@@ -7,11 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -76,6 +78,8 @@ class OwnProcess final : public Process {
 
  private:
   static void in_child();
+  void watch_forks();
+  bool end_start();
   bool hold_places();
 
   const Settings settings_;
@@ -86,10 +90,11 @@ class OwnProcess final : public Process {
   std::unique_ptr<Session> session_;
   std::atomic<Session*> ready_{nullptr};
   Reason unable_ = Reason::none;
+  bool watches_forks_ = false;
   std::atomic<std::uint64_t> look_at_ns_{0};  // the time of the next look for an agent
   struct {
-    std::uint64_t since_ns = 0;  // 0: no agent is being started
-    pid_t child = 0;             // of this process; 0: another rank starts the agent
+    std::uint64_t since_ns = 0;   // 0: no agent is being started
+    std::optional<Starting> own;  // by this process
     std::atomic<std::uint64_t> look_at_ns{0};
   } start_;
   std::atomic<bool> silent_{false};  // at the last look, an agent did not answer
@@ -157,6 +162,11 @@ Session* OwnProcess::session(bool may_start, Reason& why) {
   if (left_) why = Reason::other_process;
   if (left_) return nullptr;
   silent_.store(false, std::memory_order_relaxed);
+  if (may_start && !end_start()) {
+    unable_ = why = Reason::agent_cannot_start;
+    say("files are written by the MPI library alone: " + too_slow(settings_));
+    return nullptr;
+  }
   const bool starts = may_start && unable_ == Reason::none;
   const std::uint64_t begin_ns = now_ns();
   if (!starts && !agent_.anybody_listens()) {
@@ -190,32 +200,48 @@ Session* OwnProcess::session(bool may_start, Reason& why) {
     return nullptr;
   }
   session_ = *std::move(session);
-  ::pthread_atfork(nullptr, nullptr, &in_child);
+  watch_forks();
   connected.store(true);
   trace_begin(settings_.trace_directory);
   ready_.store(session_.get(), std::memory_order_release);
   return session_.get();
 }
 
-// Looks at most once per millisecond. Another rank that has the name of the agent starts it.
+// Looks at most once per millisecond. If another rank has the agent's name, that one starts the agent, or
+// this one when the name is free again.
 bool OwnProcess::agent_is_up() {
   if (ready_.load(std::memory_order_acquire) != nullptr) return true;
   const std::uint64_t now = now_ns();
   if (now < start_.look_at_ns.load(std::memory_order_relaxed)) return false;
   const std::lock_guard lock(mutex_);
   start_.look_at_ns.store(now + transport::look_again_ns, std::memory_order_relaxed);
-  if (start_.since_ns == 0) {
-    if (unable_ != Reason::none || agent_.anybody_listens()) return true;
-    const Result<pid_t> child = begin_start(settings_);
-    if (!child && child.status().error() != EADDRINUSE) return true;
-    start_.child = child ? *child : 0;
-    start_.since_ns = now;
-  }
-  const bool late = now - start_.since_ns > settings_.timeout_ms * 1'000'000;
-  const bool up = start_.child != 0 ? has_ended(start_.child) : agent_.anybody_listens();
-  if (!up && !late) return false;
-  start_.since_ns = 0;
-  return true;
+  if (left_ || unable_ != Reason::none) return true;
+  if (start_.since_ns == 0) start_.since_ns = now;
+  if (now - start_.since_ns > start_bound_ms(settings_) * 1'000'000) return true;
+  if (start_.own) return start_.own->has_ended();
+  if (agent_.anybody_listens()) return true;
+  watch_forks();
+  Result<Starting> begun = begin_start(settings_);
+  if (begun) start_.own = *std::move(begun);
+  return !start_.own && begun.status().error() != EADDRINUSE;
+}
+
+// Waits for the agent that this process starts, as long as the start may take. False: it has taken longer, by
+// this process or by others.
+bool OwnProcess::end_start() {
+  const std::optional<Starting> own = std::exchange(start_.own, std::nullopt);
+  const std::uint64_t since_ns = std::exchange(start_.since_ns, 0);
+  if (since_ns == 0) return true;
+  const std::uint64_t bound_ms = start_bound_ms(settings_);
+  const std::uint64_t left_ms = bound_ms - std::min(bound_ms, (now_ns() - since_ns) / 1'000'000);
+  if (!own) return left_ms > 0 || agent_.anybody_listens();
+  if (own->has_ended(left_ms)) return true;
+  own->kill();
+  return false;
+}
+
+void OwnProcess::watch_forks() {
+  if (!std::exchange(watches_forks_, true)) ::pthread_atfork(nullptr, nullptr, &in_child);
 }
 
 bool OwnProcess::hold_places() {

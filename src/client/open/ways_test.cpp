@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +18,8 @@
 #include "client/file/own_pieces.hpp"
 #include "client/open/testing/ranks.hpp"
 #include "client/view/view.hpp"
+#include "transport/memory.hpp"
+#include "transport/socket.hpp"
 
 namespace millrace::client {
 namespace {
@@ -94,6 +98,7 @@ TEST(Ways, TheStartOfAnAgentDelaysNoWrite) {
     std::uint64_t before_ns = begin_ns, longest_ns = 0, writes = 0;
     for (bool entered = false; !entered; ++writes) {
       RANK_CHECK(before_ns - begin_ns < 20'000'000'000);
+      RANK_CHECK(::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD);  // the program has no child
       entered = file->enter_pipeline(small);
       const std::uint64_t now_ns = transport::now_ns();
       if (!entered) longest_ns = std::max(longest_ns, now_ns - before_ns);
@@ -105,6 +110,37 @@ TEST(Ways, TheStartOfAnAgentDelaysNoWrite) {
     return file->close().ok() ? 0 : 1;
   }),
             0);
+}
+
+TEST(Ways, AnAgentThatTakesTooLongToStartIsEndedAndHoldsNothingOfTheProgram) {
+  Job job("stuck-start", {"MILLRACE_TIMEOUT=300ms"});
+  const std::string path = job.path("data"), program = job.path("program"), pid = job.path("pid");
+  create(path);
+  std::ofstream(program) << "#!/bin/sh\necho $$ > " << pid << "\nsleep 1000\n";
+  ::chmod(program.c_str(), 0700);
+  EXPECT_EQ(job.run([&] {
+    ::setenv("MILLRACE_AGENT", program.c_str(), 1);
+    int ends[2];
+    RANK_CHECK(::pipe(ends) == 0);
+    auto file = open_with_costs(path, 1);
+    const Transfer small{.bytes = 256, .pieces = 1, .calls = 1};
+    const std::uint64_t begin_ns = transport::now_ns();
+    bool held = false;
+    while (transport::now_ns() - begin_ns < 1'000'000'000) {
+      RANK_CHECK(!file->enter_pipeline(small));
+      RANK_CHECK(file->prepare_direct_write({0, 256}).ok());
+      if (held || testing::contents(pid).empty()) continue;
+      held = true;
+      ::close(ends[1]);
+      RANK_CHECK(transport::hung_up(ends[0]));
+    }
+    RANK_CHECK(held);
+    return file->close().ok() ? 0 : 1;
+  }),
+            0);
+  const auto text = testing::contents(pid);
+  const std::string number(reinterpret_cast<const char*>(text.data()), text.size());
+  EXPECT_TRUE(Job::ends_within(std::atoi(number.c_str()), 20));
 }
 
 TEST(Ways, AFileThatIsReadAfterEveryWriteNeverEntersThePipeline) {

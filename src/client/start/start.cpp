@@ -4,15 +4,12 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <vector>
 
@@ -26,63 +23,8 @@ namespace millrace::client {
 
 namespace {
 
-constexpr std::uint64_t start_bound_ms = 10'000;
+constexpr std::uint64_t most_start_ms = 10'000;
 constexpr int most_starts = 3;
-
-// The environment without LD_PRELOAD, so that nothing is preloaded into the agent.
-std::vector<char*> agent_environment() {
-  std::vector<char*> kept;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (std::strncmp(*entry, "LD_PRELOAD=", 11) != 0) kept.push_back(*entry);
-  }
-  kept.push_back(nullptr);
-  return kept;
-}
-
-// Owns the arguments of posix_spawn.
-struct Spawn {
-  posix_spawn_file_actions_t files;
-  posix_spawnattr_t attributes;
-  // `handed`: the descriptor that the program gets as number transport::handed_socket. `tells`: its output
-  // goes to this process's stderr.
-  explicit Spawn(int handed, bool tells) {
-    ::posix_spawn_file_actions_init(&files);
-    ::posix_spawnattr_init(&attributes);
-    ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDWR, 0);
-    const bool has_stderr = tells && ::fcntl(STDERR_FILENO, F_GETFD) >= 0;
-    if (!has_stderr) ::posix_spawn_file_actions_adddup2(&files, 0, STDERR_FILENO);
-    ::posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-    if (handed >= 0) ::posix_spawn_file_actions_adddup2(&files, handed, transport::handed_socket);
-    sigset_t none, all;
-    ::sigemptyset(&none);
-    ::sigfillset(&all);
-    ::posix_spawnattr_setsigmask(&attributes, &none);
-    ::posix_spawnattr_setsigdefault(&attributes, &all);
-    ::posix_spawnattr_setflags(
-        &attributes, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID));
-  }
-  ~Spawn() {
-    ::posix_spawn_file_actions_destroy(&files);
-    ::posix_spawnattr_destroy(&attributes);
-  }
-  Spawn(const Spawn&) = delete;
-  Spawn& operator=(const Spawn&) = delete;
-};
-
-// Starts one of Millrace's programs. posix_spawn shares memory with the child until exec: no atfork or exit
-// handler of the program runs, and a large program costs no copy of its page tables.
-Result<pid_t> spawn(std::string path, std::vector<std::string> words, int handed, bool tells = false) {
-  std::vector<char*> arguments{path.data()};
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  std::vector<char*> environment = agent_environment();
-  const Spawn how(handed, tells);
-  pid_t child = -1;
-  const int failed =
-      ::posix_spawn(&child, path.c_str(), &how.files, &how.attributes, arguments.data(), environment.data());
-  if (failed != 0) return Status::from_errno(failed);
-  return child;
-}
 
 // Waits for the end of a child, and returns its exit status. Code::io: a signal ended the child.
 // Code::timeout: the child still runs.
@@ -100,59 +42,55 @@ Result<int> wait_for(pid_t child, std::uint64_t bound_ms) {
   }
 }
 
-// The agent's exit status is an errno.
-const char* words_of(int status) {
-  return status == ENOMEM   ? " (the system gives it no memory)"
-         : status == EAGAIN ? " (too many processes)"
-         : status == EFBIG  ? " (the limit of the size of files, ulimit -f, is too small)"
-         : status == ENOSPC ? " (/dev/shm has no room for the agent's page)"
-         : status == EROFS || status == EACCES || status == ENOENT || status == EOPNOTSUPP
+// The agent's answer is an errno.
+const char* words_of(int answer) {
+  return answer == ENOMEM   ? " (the system gives it no memory)"
+         : answer == EAGAIN ? " (too many processes)"
+         : answer == EFBIG  ? " (the limit of the size of files, ulimit -f, is too small)"
+         : answer == ENOSPC ? " (/dev/shm has no room for the agent's page)"
+         : answer == EROFS || answer == EACCES || answer == ENOENT || answer == EOPNOTSUPP
              ? " (/dev/shm takes no file for the agent's page)"
              : "";
 }
 
-// Starts the job's agent, at most `most_starts` times. The name of its socket is a lock: only the rank that
-// takes the name starts the agent, and no stranger can take the name afterwards.
+// Starts the job's agent, at most `most_starts` times, and waits for it.
 class Starter {
  public:
-  Starter(const Settings& settings, std::string name, std::uint64_t bound_ms)
-      : program_(agent_program(settings)), name_(std::move(name)), bound_ms_(bound_ms) {}
+  Starter(const Settings& settings, std::string name)
+      : settings_(settings), name_(std::move(name)), bound_ms_(start_bound_ms(settings)) {}
 
   // Call it if no process listens at the name. Ok: try to connect again. Otherwise `why` may say more than
   // the status.
   Status start(std::string& why) {
-    const Result<Fd> socket = transport::take_name(name_);
-    if (!socket) return wait_for_other(socket.status(), why);
-    first_taken_ns_ = 0;
-    if (starts_++ == most_starts) {
-      why = program_ + last_ + ", " + std::to_string(most_starts) + " times, and no agent listens" +
-            (known_ ? "" : ": install Millrace again");
+    if (starts_ == most_starts) {
+      why = agent_program(settings_) + last_ + ", " + std::to_string(most_starts) +
+            " times, and no agent listens" + (known_ ? "" : ": install Millrace again");
       return Code::refused;
     }
-    const Result<pid_t> child = spawn_patiently(socket->get());
-    if (!child) {
-      if (child.status().error() == EAGAIN)
-        why =
-            "no process can be started for the agent: the limit of processes (ulimit -u, or pids.max of the "
-            "control group) is reached";
-      return child.status();
+    const Result<Starting> starting = start_patiently();
+    if (!starting && starting.status().error() == EADDRINUSE) return wait_for_other(why);
+    if (!starting && starting.status().error() == EAGAIN)
+      why =
+          "no process can be started for the agent: the limit of processes (ulimit -u, or pids.max of the "
+          "control group) is reached";
+    if (!starting) return starting.status();
+    ++starts_;
+    first_taken_ns_ = 0;
+    if (!starting->has_ended(bound_ms_)) {
+      starting->kill();
+      why = too_slow(settings_);
+      return Code::refused;
     }
-    const Result<int> ended = wait_for(*child, bound_ms_);
-    const std::string words = ended ? words_of(*ended) : "";
+    const Result<int> answer = starting->answer();
+    const std::string words = answer ? words_of(*answer) : "";
     known_ = !words.empty();
-    last_ = ended ? " ended with status " + std::to_string(*ended) + words : " was ended by a signal";
-    if (ended || ended.status().code() != Code::timeout) return {};
-    ::kill(*child, SIGKILL);
-    ::waitpid(*child, nullptr, 0);
-    why = program_ + " did not go to the background within " + std::to_string(bound_ms_) +
-          " ms: check that it is millraced, and that the node is not overloaded";
-    return Code::timeout;
+    last_ = answer ? " answered with error " + std::to_string(*answer) + words : " ended without an answer";
+    return {};
   }
 
  private:
   // Another rank may have the name already, and may be about to listen.
-  Status wait_for_other(Status status, std::string& why) {
-    if (status.error() != EADDRINUSE) return status;
+  Status wait_for_other(std::string& why) {
     const std::uint64_t now_ns = transport::now_ns();
     if (first_taken_ns_ == 0) first_taken_ns_ = now_ns;
     pause_ms(1);
@@ -163,20 +101,21 @@ class Starter {
   }
 
   // The limit of processes may hold for a moment only, while others end.
-  Result<pid_t> spawn_patiently(int socket) const {
+  Result<Starting> start_patiently() const {
     const std::uint64_t begin_ns = transport::now_ns();
     for (;;) {
-      Result<pid_t> child = spawn(program_, {name_, "handed"}, socket);
-      if (child || child.status().error() != EAGAIN) return child;
-      if (transport::now_ns() - begin_ns > bound_ms_ * 1'000'000) return child;
+      Result<Starting> starting = begin_start(settings_);
+      if (starting || starting.status().error() != EAGAIN) return starting;
+      if (transport::now_ns() - begin_ns > bound_ms_ * 1'000'000) return starting;
       pause_ms(20);
     }
   }
 
-  const std::string program_, name_;
+  const Settings& settings_;
+  const std::string name_;
   const std::uint64_t bound_ms_;
   int starts_ = 0;
-  std::string last_;    // how the last program ended
+  std::string last_;    // how the last start ended
   bool known_ = false;  // this says why
   std::uint64_t first_taken_ns_ = 0;
 };
@@ -283,20 +222,24 @@ bool run_recovery(const Settings& settings, const std::string& directory, const 
   const std::size_t slash = agent.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : agent.substr(0, slash + 1);
   const Result<pid_t> child =
-      spawn(folder + "millrace-recover", {"--dir", directory, "--target", handed}, target.get(), true);
+      spawn(folder + "millrace-recover", {"--dir", directory, "--target", handed}, target);
   if (!child) return false;
-  const Result<int> left = wait_for(*child, start_bound_ms);
+  const Result<int> left = wait_for(*child, most_start_ms);
   return left.ok() || left.status().code() == Code::timeout;
 }
 
-Result<pid_t> begin_start(const Settings& settings) {
-  const std::string name = agent_name(settings);
-  const Result<Fd> socket = transport::take_name(name);
-  if (!socket) return socket.status();
-  return spawn(agent_program(settings), {name, "handed"}, socket->get());
+Result<Starting> begin_start(const Settings& settings) {
+  return Starting::begin(agent_program(settings), agent_name(settings));
 }
 
-bool has_ended(pid_t child) { return ::waitpid(child, nullptr, WNOHANG) != 0; }
+std::uint64_t start_bound_ms(const Settings& settings) {
+  return std::min(most_start_ms, settings.timeout_ms);
+}
+
+std::string too_slow(const Settings& settings) {
+  return agent_program(settings) + " did not start within " + std::to_string(start_bound_ms(settings)) +
+         " ms: check that it is millraced, and that the node is not overloaded";
+}
 
 std::string agent_name(const Settings& settings) { return transport::agent_name(job_hash(settings)); }
 
@@ -309,8 +252,8 @@ Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool 
                                                  std::string& why) {
   const std::uint64_t hash = job_hash(settings);
   const std::string name = transport::agent_name(hash);
-  const std::uint64_t bound_ms = std::min(start_bound_ms, settings.timeout_ms);
-  Starter starter(settings, name, bound_ms);
+  const std::uint64_t bound_ms = start_bound_ms(settings);
+  Starter starter(settings, name);
   const std::uint64_t begin_ns = transport::now_ns();
   std::uint32_t wait_ms = 1;
   while (transport::now_ns() - begin_ns < bound_ms * 1'000'000) {
@@ -341,7 +284,7 @@ Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool 
 }
 
 Result<std::unique_ptr<Session>> question_session(const Settings& settings, const std::string& name) {
-  const std::uint64_t bound_ms = std::min(start_bound_ms, settings.timeout_ms);
+  const std::uint64_t bound_ms = start_bound_ms(settings);
   Result<Fd> socket = transport::connect_to(name, bound_ms);
   if (!socket) return socket.status();
   std::string why;

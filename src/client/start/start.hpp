@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "base/settings.hpp"
 #include "client/session/session.hpp"
+#include "client/start/starting.hpp"
 
 namespace millrace::client {
 
@@ -25,20 +24,20 @@ bool run_recovery(const Settings& settings, const std::string& directory, const 
 // The name at which the job's agent on this node listens.
 std::string agent_name(const Settings& settings);
 
-// Begins to start the job's agent, and does not wait. When the child has ended, the agent listens, or could
-// not start. Call connect_session() then: it tries again, and says why. errno EADDRINUSE: another process has
-// the agent's name.
-Result<pid_t> begin_start(const Settings& settings);
-// True if the child has ended, or if the program has taken its status. Does not wait.
-bool has_ended(pid_t child);
+// Begins to start the job's agent, and does not wait. Call connect_session() when the start has ended: it
+// tries again, and says why. The errors are those of Starting::begin().
+Result<Starting> begin_start(const Settings& settings);
+// The longest time of a start: ten seconds, or the setting `timeout` if it is less.
+std::uint64_t start_bound_ms(const Settings& settings);
+// What to tell if it has taken longer.
+std::string too_slow(const Settings& settings);
 
 // Asks the kernel to read the agent's program into memory, and does not wait for it.
 void read_agent_ahead(const Settings& settings);
 
 // Connects with the job's agent. If there is no agent, the process starts one with `may_start`; otherwise it
-// fails with not_found. The start takes at most ten seconds, or the setting `timeout` if it is less. An agent
-// that runs has the time of `timeout` to answer; then the status is Code::timeout. After a failure, `why` may
-// say more than the status.
+// fails with not_found. The start takes at most start_bound_ms(). An agent that runs has the time of
+// `timeout` to answer; then the status is Code::timeout. After a failure, `why` may say more than the status.
 Result<std::unique_ptr<Session>> connect_session(const Settings& settings, bool may_start, bool serialized,
                                                  std::string& why);
 
