@@ -222,8 +222,9 @@ bool OwnProcess::agent_is_up() {
   if (agent_.anybody_listens()) return true;
   watch_forks();
   Result<Starting> begun = begin_start(settings_);
-  if (begun) start_.own = *std::move(begun);
-  return !start_.own && begun.status().error() != EADDRINUSE;
+  if (!begun) return begun.status().error() != EADDRINUSE;
+  start_.own = *std::move(begun);
+  return false;
 }
 
 // Waits for the agent that this process starts, as long as the start may take. False: it has taken longer, by
