@@ -78,6 +78,10 @@ bool Account::pays_to_enter(const Expected& expected, const Entrance& entrance) 
   return pays;
 }
 
+bool Account::pays_alone(const Expected& expected, const Entrance& entrance) const {
+  return saving(expected) >= cost_ps(entrance);
+}
+
 void Account::note_question() {
   if (!unasked_.load(std::memory_order_relaxed)) return;
   unasked_.store(false, std::memory_order_relaxed);

@@ -50,6 +50,9 @@ class Account {
 
   // Counts a transfer that the pipeline would make faster. True: the file should enter the pipeline.
   bool pays_to_enter(const Expected& expected, const Entrance& entrance);
+  // True if the pipeline makes this transfer so much faster that it alone pays: then it waits for an agent's
+  // start. Smaller ones take the library meanwhile.
+  bool pays_alone(const Expected& expected, const Entrance& entrance) const;
   // Counts a read, or a write that the library makes as fast. After a transfer that stayed with the library,
   // it would have to ask the agent.
   void note_question();

@@ -79,7 +79,7 @@ Choice OpenedFile::decide(const Transfer& transfer) {
   const Entrance entrance{request_.members, transfer.crowding, process_.joined() != nullptr};
   if (choice.by_costs && !enrolment_.known_to_agent() &&
       (!account_.pays_to_enter(choice.expected, entrance) ||
-       (request_.costs.start_ps != 0 && !process_.agent_is_up())))
+       (!account_.pays_alone(choice.expected, entrance) && !process_.agent_is_up())))
     return {false, account_.too_little(choice.ground.piece_bytes, entrance), true, choice.expected};
   if (enrolment_.enroll(true) != nullptr) return choice;
   return {false, {enrolment_.barred.load(std::memory_order_relaxed)}};

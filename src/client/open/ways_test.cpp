@@ -112,6 +112,19 @@ TEST(Ways, TheStartOfAnAgentDelaysNoWrite) {
             0);
 }
 
+// The other ranks' pieces would have holes where its pieces belong.
+TEST(Ways, AWriteThatAloneIsWorthAnAgentWaitsForIt) {
+  Job job("worth");
+  const std::string path = job.path("data");
+  create(path);
+  EXPECT_EQ(job.run([&] {
+    auto file = open_with_costs(path, 8);
+    RANK_CHECK(file->enter_pipeline({.bytes = 16 * MiB, .pieces = 4096, .calls = 4096}));
+    return file->close().ok() ? 0 : 1;
+  }),
+            0);
+}
+
 TEST(Ways, AnAgentThatTakesTooLongToStartIsEndedAndHoldsNothingOfTheProgram) {
   Job job("stuck-start", {"MILLRACE_TIMEOUT=300ms"});
   const std::string path = job.path("data"), program = job.path("program"), pid = job.path("pid");
