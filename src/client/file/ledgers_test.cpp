@@ -24,7 +24,6 @@ namespace millrace::client {
 namespace {
 
 namespace fs = std::filesystem;
-
 constexpr std::uint64_t second = 1'000'000'000;
 
 // The test scripts its recoveries.
