@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/open/measure_costs.hpp"
+#include "measure.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>

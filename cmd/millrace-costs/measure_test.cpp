@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/open/measure_costs.hpp"
+#include "measure.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -12,7 +12,7 @@
 #include <optional>
 #include <sstream>
 
-#include "client/open/costs_program.hpp"
+#include "program.hpp"
 
 namespace millrace::client {
 namespace {
