@@ -112,6 +112,13 @@ Result<pid_t> spawn_orphan(Spawn& program) {
   return orphan.process;
 }
 
+// The program gets other descriptors at the lowest numbers, one after the other.
+Fd out_of_the_way(Fd descriptor) {
+  constexpr int first = transport::handed_answer + 1;
+  return descriptor.get() >= first ? std::move(descriptor)
+                                   : Fd(::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, first));
+}
+
 }  // namespace
 
 Result<pid_t> spawn(const std::string& program, const std::vector<std::string>& words, const Fd& handed) {
@@ -125,20 +132,17 @@ Result<pid_t> spawn(const std::string& program, const std::vector<std::string>& 
 }
 
 Result<Starting> Starting::begin(const std::string& program, const std::string& name) {
-  const Result<Fd> socket = transport::take_name(name);
-  if (!socket) return socket.status();
+  Result<Fd> named = transport::take_name(name);
+  if (!named) return named.status();
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return Status::from_errno(errno);
   Fd answer(ends[0]);
-  Fd tell(ends[1]);
-  if (tell.get() == transport::handed_socket) {  // the socket takes its place in the agent
-    tell = Fd(::fcntl(tell.get(), F_DUPFD_CLOEXEC, transport::handed_answer));
-    if (!tell.valid()) return Status::from_errno(errno);
-  }
+  const Fd socket = out_of_the_way(*std::move(named)), tell = out_of_the_way(Fd(ends[1]));
+  if (!socket.valid() || !tell.valid()) return Status::from_errno(errno);
   Spawn agent(program, {name});
   agent.connect(STDIN_FILENO, STDOUT_FILENO);
   agent.connect(STDIN_FILENO, STDERR_FILENO);
-  agent.connect(socket->get(), transport::handed_socket);
+  agent.connect(socket.get(), transport::handed_socket);
   agent.connect(tell.get(), transport::handed_answer);
   const Result<pid_t> process = spawn_orphan(agent);
   if (!process) return process.status();
