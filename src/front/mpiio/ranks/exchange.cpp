@@ -93,9 +93,13 @@ bool wait_asleep(int started, MPI_Request& request, const Late& late) {
   }
 }
 
-MpiTeam::MpiTeam(MPI_Comm comm) : MpiTeam(comm, naming(comm)) {}
+MpiTeam::MpiTeam(MPI_Comm comm) : comm_(comm), missing_(naming(comm)), late_(missing_) {
+  PMPI_Comm_rank(comm, &rank_);
+  PMPI_Comm_size(comm, &size_);
+}
 
-MpiTeam::MpiTeam(MPI_Comm comm, Late late) : comm_(comm), missing_(naming(comm)), late_(std::move(late)) {
+MpiTeam::MpiTeam(MPI_Comm comm, Late late)
+    : comm_(comm), missing_{2 * late.after_ms, late.act}, late_(std::move(late)) {
   PMPI_Comm_rank(comm, &rank_);
   PMPI_Comm_size(comm, &size_);
 }

@@ -41,8 +41,8 @@ std::string list_of(const std::vector<int>& ranks);
 bool wait_asleep(int started, MPI_Request& request, const Late& late = {});
 
 // The ranks of a communicator in MPI_File_open. A rank sleeps while it waits. After long_wait_ms(), the first
-// waiting rank of each node names the ranks of its node that do not wait. `late` takes the place of that in
-// gather().
+// waiting rank of each node names the ranks of its node that do not wait. `late` takes the place of that:
+// in gather() after its time, in the other exchanges after twice that time, because rank 0 gathers meanwhile.
 class MpiTeam final : public client::Team {
  public:
   explicit MpiTeam(MPI_Comm comm);

@@ -99,6 +99,7 @@ bool call_roll(MPI_Comm comm, Before before) {
   const std::uint64_t bound_ms = long_wait_ms();
   const auto late = [&] {
     if (before == Before::all_have_met) give_up(comm, bound_ms);
+    if (rank != 0) return;
     client::log("MPI_File_open waits for ranks that have not called it for " +
                 std::to_string(bound_ms / 1000) + " s. It waits for ever if they run without Millrace");
   };
