@@ -7,6 +7,7 @@ docs/reference/statistics.md is the format. Unknown fields are kept in the merge
 
 from __future__ import annotations
 
+import functools
 import json
 import threading
 import time
@@ -15,13 +16,12 @@ from typing import Any
 
 from millrace import stats_plain
 from millrace.stats_plain import PlainFile
-from millrace.stats_reasons import reasons_of
+from millrace.stats_report import AGENT_KIND, FileReport
 from millrace.stats_table import summary_of, table_of
 
 SCHEMA = "millrace.stats/1"
-AGENT_KIND = "agent_file"
-PASSED_ON = "next agent"  # the sink of a lane whose records go to another node's agent
 _POLL_S = 0.1
+_LAST_POLL_S = 0.01  # after the end of the job
 _SETTLE_S = 0.5  # ranks that wrote past the pipeline may write their lines after the agent
 _STAGES = {"gather": "waiting for other ranks", "write": "writing", "sync": "waiting for the disk"}
 _OTHER_NODES_BOUND_S = 2.0  # the wait for lines of agents on other nodes after the end of the job
@@ -36,188 +36,16 @@ def parse_line(line: str) -> dict[str, Any] | None:
     return document if isinstance(document, dict) and document.get("path") else None
 
 
-def _number(line: dict[str, Any], name: str, default: int = 0) -> int:
-    return int(line.get(name) or default)
-
-
-def _errors(lines: list[dict[str, Any]], name: str) -> list[str]:
-    return list(dict.fromkeys(str(line[name]) for line in lines if line.get(name)))
-
-
-class FileReport:
-    """All reports of one path, from its ranks and the agents, one line per node and lane."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.clients: list[dict[str, Any]] = []
-        self.agents: list[dict[str, Any]] = []
-
-    def total(self, name: str) -> int:
-        """A counter of the ranks: from their own lines, or from the agent's if these are missing."""
-        lines = self.clients or [line.get("ranks") or {} for line in self.agents]
-        return sum(int(line.get(name) or 0) for line in lines)
-
-    @property
-    def writers(self) -> list[dict[str, Any]]:
-        """The lanes that end at the file."""
-        return [line for line in self.agents if line.get("sink") != PASSED_ON]
-
-    @property
-    def carriers(self) -> list[dict[str, Any]]:
-        """The lanes that end at the agent of another node."""
-        return [line for line in self.agents if line.get("sink") == PASSED_ON]
-
-    @property
-    def nodes(self) -> int:
-        """The number of nodes whose agents worked together on the file."""
-        return max((_number(line, "nodes", 1) for line in self.agents), default=1)
-
-    @property
-    def lanes(self) -> int:
-        """The number of file servers."""
-        return max((_number(line, "lanes", 1) for line in self.agents), default=1)
-
-    def agent_total(self, name: str, part: str = "agent", lines: list[dict[str, Any]] | None = None) -> int:
-        return sum(_number(line.get(part) or {}, name) for line in (self.agents if lines is None else lines))
-
-    def taken_in(self, name: str, passed_on: str) -> int:
-        """Records or bytes that ranks gave to the agents of their nodes.
-
-        What an agent has passed on, another one has counted again; a lane whose file server is not known has nothing
-        to take off.
-        """
-        ended = {_number(line, "lane") for line in self.writers}
-        again = [line for line in self.carriers if _number(line, "lane") in ended]
-        return max(0, self.agent_total(name) - self.agent_total(passed_on, lines=again))
-
-    def known(self) -> bool:
-        """True once there is a line of every node and lane."""
-        places = {(_number(line, "node"), _number(line, "lane")) for line in self.agents}
-        return bool(places) and len(places) >= self.nodes * self.lanes
-
-    def complete(self) -> bool:
-        """True once the agents and every rank that had the file open have told their part."""
-        first = [line for line in self.agents if _number(line, "lane") == 0]  # every rank is in every lane
-        # Not every rank registers a file that is only read, but each one writes a line.
-        ranks = max(self.agent_total("opens", "ranks", first), self.agent_total("members", "ranks", first))
-        return self.known() and len(self.clients) >= ranks
-
-    def lacks(self, client: dict[str, Any]) -> bool:
-        """True if the agents told of this close, and this rank has not told its part of it yet."""
-        told = {(line.get("pid"), line.get("rank")) for line in self.clients}
-        return bool(self.agents) and (client.get("pid"), client.get("rank")) not in told
-
-    def is_of(self, agent: dict[str, Any]) -> bool:
-        """True if this report of an agent is about the same open. An agent ends a file when all ranks that have
-        registered it have closed it, and begins anew for ranks that register it later."""
-        groups = set(agent.get("groups") or [])
-        return bool(groups) and groups <= {client.get("group") for client in self.clients}
-
-    def closed_before(self, client: dict[str, Any]) -> bool:
-        """True if this is a second close by the same rank, of a file that no agent tells about."""
-        told = {(line.get("pid"), line.get("rank")) for line in self.clients}
-        alone = not self.agents and not self.total("calls") and not self.total("through_lists")
-        return alone and client.get("pid") is not None and (client.get("pid"), client.get("rank")) in told
-
-    @property
-    def route(self) -> str:
-        """The path of the calls, in one word or a few."""
-        brought = self.total("through_bytes")
-        paths = {
-            "pipeline": self.agent_total("records_in") or self.total("bytes"),
-            "read through agents": brought,
-            "direct": self.total("direct_calls") if self.total("direct_bytes") > brought or not brought else 0,
-        }
-        return " and ".join(path for path, taken in paths.items() if taken) or "direct"
-
-    def reasons(self, numbers: bool = True) -> list[str]:
-        """The reasons, the most frequent first, with the number of ranks; `numbers`: and the grounds of each."""
-        return reasons_of(self.clients, numbers)
-
-    def stages(self) -> dict[str, int]:
-        """Time per stage in nanoseconds. Sums over ranks and requests: they may exceed the time of the run."""
-        stages = {
-            "ranks: copy into the channel": self.total("copy_ns"),
-            "ranks: wait": self.total("wait_ns"),
-            "agent: wait for other ranks": self.agent_total("gather_ns", "time"),
-            "agent: drain at flush, sync, close": self.agent_total("drain_ns", "time"),
-            "agent: writes under way": self.agent_total("storage_busy_ns", "time", self.writers),
-            "agent: stable storage": self.agent_total("sync_ns", "time", self.writers),
-            "agent: wait for the next agent": self.agent_total("sync_ns", "time", self.carriers),
-        }
-        return {name: value for name, value in stages.items() if value}
-
-    def peak_memory(self) -> int:
-        sizes = [line.get("memory") or {} for line in self.agents]
-        return max(
-            (int(m.get("peak_buffer_bytes") or 0) + int(m.get("peak_metadata_bytes") or 0) for m in sizes),
-            default=0,
-        )
-
-    def used(self) -> str:
-        """The strategy and the sink that the agents used, in words."""
-        words = []
-        for line in self.writers or self.agents:
-            merge = ", merge" if line.get("merge") else ", no merge"
-            why = f" ({line['why']})" if line.get("why") else ""
-            words.append(f"{line.get('strategy')}{merge}{why}; sink {line.get('sink')}")
-        return "; ".join(dict.fromkeys(words))
-
-    def processors(self) -> str:
-        """Where the agents ran: "2-3", or "node 0: 2-3, node 1: 0"."""
-        each = {int(line.get("node") or 0): str(line["processors"]) for line in self.agents if line.get("processors")}
-        if len(set(each.values())) <= 1:
-            return next(iter(each.values()), "")
-        return ", ".join(f"node {node}: {each[node]}" for node in sorted(each))
-
-    def topology(self) -> str | None:
-        """The topology in which the agents passed records on; None if they did not."""
-        return next((str(line["topology"]) for line in self.agents if line.get("topology")), None)
-
-    def summary(self) -> dict[str, Any]:
-        """The merged document of --stats FILE."""
-        records_in, bytes_in = self.taken_in("records_in", "writes_out"), self.taken_in("bytes_in", "bytes_out")
-        records_out = self.agent_total("writes_out", lines=self.writers)
-        bytes_out = self.agent_total("bytes_out", lines=self.writers)
-        return {
-            "path": self.path,
-            "route": self.route,
-            "reasons": self.reasons(),
-            "expected_direct_ns": self.total("expected_direct_ns"),
-            "expected_pipeline_ns": self.total("expected_pipeline_ns"),
-            "strategy": self.used(),
-            "ranks": len(self.clients),
-            "nodes": self.nodes,
-            "file_servers": self.lanes if self.agents else 0,
-            "topology": self.topology(),
-            "bytes_between_nodes": self.agent_total("bytes_out", lines=self.carriers),
-            "calls": self.total("calls"),
-            "direct_calls": self.total("direct_calls"),
-            "direct_bytes": self.total("direct_bytes"),
-            "reads": self.total("reads"),
-            "read_bytes": self.total("read_bytes"),
-            "through_lists": self.total("through_lists"),
-            "through_bytes": self.total("through_bytes"),
-            "guessed_bytes": self.total("guessed_bytes"),
-            "wrong_bytes": self.total("wrong_bytes"),
-            "blocks_read": self.agent_total("requests", "reads", self.writers),
-            "block_bytes": self.agent_total("bytes_in", "reads", self.writers),
-            "read_bytes_between_nodes": self.agent_total("bytes_in", "reads", self.carriers),
-            "bytes_in": bytes_in,
-            "bytes_out": bytes_out,
-            "records_in": records_in,
-            "records_out": records_out,
-            "mean_in_bytes": bytes_in / records_in if records_in else None,
-            "mean_out_bytes": bytes_out / records_out if records_out else None,
-            "seeks": self.agent_total("seeks", lines=self.writers),
-            "stages_ns": self.stages(),
-            "peak_memory_bytes": self.peak_memory(),
-            "agent_processors": self.processors(),
-            "through_errors": _errors(self.clients, "through_error"),
-            "errors": _errors(self.clients + self.agents, "error"),
-            "clients": self.clients,
-            "agents": self.agents,
-        }
+def _opens_of_single_ranks_joined(reports: list[FileReport]) -> list[FileReport]:
+    """One report in place of those that ranks without an agent have opened for themselves, once each."""
+    alone: dict[Any, FileReport] = {}
+    for report in reports:
+        if len(report.clients) == 1 and not report.agents:
+            alone.setdefault((report.clients[0].get("pid"), report.clients[0].get("rank")), report)
+    first, *others = alone.values() or [None]
+    for other in others:
+        first.join(other)
+    return [report for report in reports if report not in others]
 
 
 class Collector(threading.Thread):
@@ -231,22 +59,25 @@ class Collector(threading.Thread):
 
     def __init__(self, source: Path, target: Path | None, console: Any = None) -> None:
         super().__init__(name="millrace-stats", daemon=True)
-        if console is None:
-            from rich.console import Console
-
-            console = Console(stderr=True)
-        self._console = console
+        self._given_console = console
         self._source, self._target = source, target
         self._ended = threading.Event()
-        self._open: dict[str, FileReport] = {}
+        self._open: dict[str, list[FileReport]] = {}  # of each path
         self.reports: list[FileReport] = []
-        self._latest: dict[str, FileReport] = {}  # the last complete report of each path
+        self._of_group: dict[tuple[str, Any], FileReport] = {}  # of each path and open
         self._unshown: list[tuple[float, FileReport]] = []  # with the time of completion
         self._offsets: dict[Path, int] = {}
         self._progress: Any = None
         self._plain: dict[str, PlainFile] = {}
 
+    @functools.cached_property
+    def _console(self) -> Any:
+        from rich.console import Console
+
+        return self._given_console or Console(stderr=True)
+
     def run(self) -> None:
+        _ = self._console  # its modules take a fifth of a second: beside the program, not before it
         while not self._ended.wait(_POLL_S):
             self._take()
             self._show(time.monotonic() - _SETTLE_S)
@@ -259,13 +90,14 @@ class Collector(threading.Thread):
         # Agents of other nodes may still write their last line, and a shared file system may show it to this
         # node later.
         deadline = time.monotonic() + _OTHER_NODES_BOUND_S
-        while any(r.nodes > 1 and not r.known() for r in self._open.values()) and time.monotonic() < deadline:
-            time.sleep(_POLL_S)
+        while any(r.awaited() for all_of in self._open.values() for r in all_of) and time.monotonic() < deadline:
+            time.sleep(_LAST_POLL_S)
             self._take()
         if self._progress is not None:
             self._progress.stop()
         for path in list(self._open):
-            self._complete(path)
+            for report in _opens_of_single_ranks_joined(self._open[path]):
+                self._complete(report)
         self._show(time.monotonic())
         plain = self.plain_files()
         if self._target is not None:
@@ -303,10 +135,10 @@ class Collector(threading.Thread):
         for line in complete.decode("utf-8", "replace").splitlines():
             document = parse_line(line)
             if document is not None:
-                self._file(str(document["path"]), document)
+                self._file(str(document["path"]), document, source)
 
-    def _file(self, path: str, document: dict[str, Any]) -> None:
-        """Adds one line to its file."""
+    def _file(self, path: str, document: dict[str, Any], source: Path) -> None:
+        """Adds one line to its open. The ranks of an open have agreed on a number, its group."""
         kind = document.get("kind")
         if kind == stats_plain.KIND:
             self._plain.setdefault(path, PlainFile(path)).lines.append(document)
@@ -314,23 +146,41 @@ class Collector(threading.Thread):
         if kind == "progress":
             self._show_progress(path, document)
             return
-        latest = self._latest.get(path)
-        if kind != AGENT_KIND and path not in self._open and latest is not None and latest.lacks(document):
-            latest.clients.append(document)  # a rank of that close that wrote past the pipeline
-            return
-        if kind == AGENT_KIND and path not in self._open and latest is not None and latest.is_of(document):
-            latest.agents.append(document)
-            return
-        if kind != AGENT_KIND and path in self._open and self._open[path].closed_before(document):
-            self._complete(path)
-        report = self._open.setdefault(path, FileReport(path))
-        (report.agents if kind == AGENT_KIND else report.clients).append(document)
-        if report.complete():
-            self._complete(path)
+        groups = document.get("groups") or [None] if kind == AGENT_KIND else [document.get("group")]
+        report = self._report_of(path, groups)
+        if kind != AGENT_KIND:
+            for other in list(self._open.get(path, [])):
+                if other is not report and other.closed_before(document):
+                    self._complete(other)
+        report.add(document, source)
+        if report in self._open.get(path, []) and report.complete():
+            self._complete(report)
 
-    def _complete(self, path: str) -> None:
-        self._end_progress(path)
-        report = self._latest[path] = self._open.pop(path)
+    def _report_of(self, path: str, groups: list[Any]) -> FileReport:
+        """The report of these opens, which an agent had at the same time. Complete ones may get a late line."""
+        known = [self._of_group[path, group] for group in groups if (path, group) in self._of_group]
+        unfinished = self._open.setdefault(path, [])
+        joined = list(dict.fromkeys(report for report in known if report in unfinished))
+        if joined or not known:
+            report = joined[0] if joined else FileReport(path)
+            for other in joined[1:]:
+                report.join(other)
+                unfinished.remove(other)
+                self._of_group.update({key: report for key, value in self._of_group.items() if value is other})
+            if not joined:
+                unfinished.append(report)
+        else:
+            report = known[0]
+        self._of_group.update({(path, group): report for group in groups})
+        return report
+
+    def _complete(self, report: FileReport) -> None:
+        self._end_progress(report.path)
+        unfinished = self._open[report.path]
+        if report in unfinished:
+            unfinished.remove(report)
+        if not unfinished:
+            del self._open[report.path]
         self.reports.append(report)
         self._unshown.append((time.monotonic(), report))
 

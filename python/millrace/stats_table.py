@@ -12,8 +12,8 @@ from millrace.units import human_bytes, human_time
 _MOST_FILES = 9  # of the summary
 
 if TYPE_CHECKING:
-    from millrace.stats import FileReport
     from millrace.stats_plain import PlainFile
+    from millrace.stats_report import FileReport
 
 
 def table_of(report: FileReport) -> Any:

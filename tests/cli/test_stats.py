@@ -6,13 +6,14 @@ import io
 import json
 
 from conftest import write_script
-from millrace import stats, stats_reasons
+from millrace import stats, stats_reasons, stats_report, stats_table
 from rich.console import Console
 
 CLIENT = {
     "schema": 1,
     "kind": "client",
     "path": "/d/x",
+    "group": 5,
     "calls": 2,
     "direct_calls": 1,
     "bytes": 300,
@@ -25,6 +26,7 @@ AGENT = {
     "schema": 1,
     "kind": "agent_file",
     "path": "/d/x",
+    "groups": [5],
     "strategy": "auto",
     "why": "default",
     "merge": True,
@@ -42,25 +44,6 @@ def reporting_program(world, *lines):
         f"echo '{json.dumps(line) if isinstance(line, dict) else line}' >> $MILLRACE_STATS\n" for line in lines
     )
     return write_script(world / "work/app", f"#!/bin/sh\n{text}exit 0\n")
-
-
-def test_ranks_that_write_one_after_the_other_count_once(millrace, world):
-    """The agent ends the file when the first ranks have closed it, and begins anew for the last one."""
-    clients = [CLIENT | {"group": 5, "pid": pid, "rank": pid} for pid in (1, 2, 3)]
-    first = AGENT | {"groups": [5], "ranks": {"opens": 2, "members": 3, "calls": 4}}
-    last = AGENT | {"groups": [5], "ranks": {"opens": 1, "members": 3, "calls": 2}}
-    program = reporting_program(world, *clients[:2], first, clients[2], last)
-    assert millrace("run", "--stats", "out.json", "--", program).returncode == 0
-    (file,) = json.loads((world / "work/out.json").read_text())["files"]
-    assert (file["ranks"], file["calls"], file["records_in"]) == (3, 6, 12)
-
-
-def test_another_open_of_the_file_is_another_report(millrace, world):
-    clients = [CLIENT | {"group": group, "pid": 1, "rank": 1} for group in (5, 6)]
-    agents = [AGENT | {"groups": [group], "ranks": {"opens": 1, "members": 1}} for group in (5, 6)]
-    program = reporting_program(world, clients[0], agents[0], clients[1], agents[1])
-    assert millrace("run", "--stats", "out.json", "--", program).returncode == 0
-    assert [file["calls"] for file in json.loads((world / "work/out.json").read_text())["files"]] == [2, 2]
 
 
 def test_merges_ranks_and_agent(millrace, world):
@@ -93,7 +76,7 @@ def across(node, lane, nodes, lanes, *, ends=False, ranks=2, records=0, sent=0, 
     """The line of one node and lane: `records` of 10 bytes came in, `sent` went out."""
     return {
         **AGENT,
-        "sink": "buffered" if ends else stats.PASSED_ON,
+        "sink": "buffered" if ends else stats_report.PASSED_ON,
         **{"node": node, "nodes": nodes, "lane": lane, "lanes": lanes, "topology": "ring"},
         "ranks": {"opens": ranks, "agents_upstream": 1},
         "agent": {"records_in": records, "bytes_in": 10 * records, "writes_out": sent, "bytes_out": 10 * sent},
@@ -103,7 +86,7 @@ def across(node, lane, nodes, lanes, *, ends=False, ranks=2, records=0, sent=0, 
 
 
 def report_of(*agents, clients=0):
-    report = stats.FileReport("/d/x")
+    report = stats_report.FileReport("/d/x")
     report.agents += agents
     report.clients += [CLIENT] * clients
     return report
@@ -168,7 +151,7 @@ def test_reads_through_agents_have_sums_and_a_path():
     assert (facts["blocks_read"], facts["block_bytes"]) == (2, 1 << 20)
     assert facts["read_bytes_between_nodes"] == 1 << 19 and facts["bytes_between_nodes"] == 0
     out = io.StringIO()
-    Console(file=out, width=120).print(stats.table_of(reading_report(READER, READER)))
+    Console(file=out, width=120).print(stats_table.table_of(reading_report(READER, READER)))
     for text in ("read through agents", "1.0 MiB in 2 blocks", "512.0 KiB", "were read"):
         assert text in out.getvalue()
 
@@ -203,30 +186,11 @@ def test_a_file_of_several_nodes_is_complete_with_all_lanes_and_ranks():
 def test_the_table_names_nodes_and_file_servers():
     out = io.StringIO()
     lines = [across(node, lane, 2, 2, ends=node == lane, records=1, sent=1) for node in range(2) for lane in range(2)]
-    Console(file=out, width=120).print(stats.table_of(report_of(*lines)))
+    Console(file=out, width=120).print(stats_table.table_of(report_of(*lines)))
     assert "2, 2 file servers, topology ring" in out.getvalue()
     out = io.StringIO()
-    Console(file=out, width=120).print(stats.table_of(report_of(AGENT)))
+    Console(file=out, width=120).print(stats_table.table_of(report_of(AGENT)))
     assert "nodes" not in out.getvalue()
-
-
-def test_a_folder_has_the_lines_of_each_node(tmp_path):
-    collector = stats.Collector(tmp_path, None)
-    append(tmp_path / "n0.jsonl", across(0, 0, 2, 1, ends=True), CLIENT, CLIENT)
-    collector._take()
-    append(tmp_path / "n1.jsonl", across(1, 0, 2, 1), CLIENT, CLIENT)
-    assert collector.reports == []
-    collector._take()
-    assert len(collector.reports) == 1 and collector.reports[0].complete()
-
-
-def test_lines_of_other_nodes_may_be_late(tmp_path, monkeypatch):
-    monkeypatch.setattr(stats, "_OTHER_NODES_BOUND_S", 0.3)
-    collector = stats.Collector(tmp_path, None, Console(file=io.StringIO()))
-    collector.start()
-    append(tmp_path / "n0.jsonl", across(0, 0, 2, 1, ends=True), CLIENT)
-    collector.finish()
-    assert [len(report.agents) for report in collector.reports] == [1], "the wait for a lost node has a bound"
 
 
 def append(path, *documents):
@@ -246,20 +210,8 @@ def test_a_table_appears_when_the_file_is_complete(tmp_path):
     assert [report.path for report in collector.reports] == ["/d/x"]
 
 
-def test_the_second_open_of_a_path_is_a_report_of_its_own(tmp_path):
-    source = tmp_path / "lines"
-    source.touch()
-    collector = stats.Collector(source, tmp_path / "out.json")
-    collector.start()
-    append(source, CLIENT, CLIENT, AGENT)
-    append(source, CLIENT, AGENT)  # the second rank of the second open is missing
-    collector.finish()
-    files = json.loads((tmp_path / "out.json").read_text())["files"]
-    assert [file["ranks"] for file in files] == [2, 1]
-
-
 def test_ranks_without_lines_are_known_from_the_agent():
-    report = stats.FileReport("x")
+    report = stats_report.FileReport("x")
     report.agents.append({**AGENT, "ranks": {"opens": 2, "calls": 7}})
     assert report.summary()["calls"] == 7
 
@@ -282,7 +234,9 @@ def test_ranks_that_wrote_past_the_pipeline_have_no_entry_of_their_own(tmp_path)
     collector._take()
     append(source, client_of(2, **direct), client_of(3, **direct))
     collector._take()
-    append(source, client_of(0), client_of(1), client_of(2, **direct), AGENT, client_of(3, **direct))
+    second, agent = {"group": 6}, AGENT | {"groups": [6]}
+    append(source, client_of(0, **second), client_of(1, **second), client_of(2, **direct, **second), agent)
+    append(source, client_of(3, **direct, **second))
     collector.start()
     collector.finish()
     assert [len(report.clients) for report in collector.reports] == [4, 4]
@@ -353,19 +307,6 @@ def test_each_unit_has_its_words():
     assert "pieces of 1.0 KiB, the bound is 4.0 KiB" in words(value=1024, piece_bytes=1024, bound=4096, unit="bytes")
     assert words(setting="--stage pieces") == "direct: r (--stage pieces would change it) (1 rank)"
     assert words() == "direct: r (1 rank)"
-
-
-def test_each_close_of_a_file_that_stayed_direct_is_an_entry(tmp_path):
-    source = tmp_path / "lines"
-    source.touch()
-    collector = stats.Collector(source, tmp_path / "out.json", Console(file=io.StringIO()))
-    direct = {"calls": 0, "bytes": 0, "reason": ["direct: large pieces"]}
-    append(source, client_of(0, **direct), client_of(1, **direct), client_of(1, **direct), client_of(0, **direct))
-    append(source, client_of(0), client_of(1), AGENT, client_of(0, **direct))
-    collector.start()
-    collector.finish()
-    assert [len(report.clients) for report in collector.reports] == [2, 2, 2, 1]
-    assert [len(report.agents) for report in collector.reports] == [0, 0, 1, 0]
 
 
 def plain_line(path, size, **more):

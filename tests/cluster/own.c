@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0
  *
  * Each process has two handles of a file, and reads by one what it has written by the other.
- *   after   it opens the handle for reading first; `name` is another name of the file, for writing
- *   before  it opens the handle for writing first, and has written
+ *   after   it opens the handle for reading first; `name` is another name of the file, for writing, which
+ * means another file before the first write before  it opens the handle for writing first, and has written
  *   self    it writes by a handle of its own (MPI_COMM_SELF), and by one of all ranks; rank `who`, or all
  * (-1) usage: own FOLDER FILE after NAME | before | self WHO */
 #include <mpi.h>
@@ -112,6 +112,14 @@ static void tell_stage(MPI_File fh) {
   if (rank == 0) printf("staged %s\n", value);
 }
 
+static void give_name_to_another_file(const char* name) {
+  char other[4096];
+  snprintf(other, sizeof other, "%s-renamed", name);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) EXPECT(rename(name, other) == 0 && fclose(fopen(name, "wb")) == 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* The reader has a view and a position, and a split collective under way, when the first write comes. */
 static void after(const char* name) {
   char data[PIECE], begun[PIECE];
@@ -124,6 +132,7 @@ static void after(const char* name) {
   CHECK(MPI_File_read(reader, data, PIECE, MPI_BYTE, MPI_STATUS_IGNORE));
   MPI_File writer = opened(MPI_COMM_WORLD, name, MPI_MODE_RDWR);
   CHECK(MPI_File_read_at_all_begin(reader, 0, begun, PIECE, MPI_BYTE));
+  give_name_to_another_file(name);
   write_all(writer, 'a');
   CHECK(MPI_File_read_at_all_end(reader, begun, MPI_STATUS_IGNORE));
   CHECK(MPI_File_read(reader, data, PIECE, MPI_BYTE, MPI_STATUS_IGNORE));

@@ -11,7 +11,7 @@ from itertools import product
 import pytest
 from conftest import eventually
 from jobs import LAUNCHERS, LONG, TIMEOUT_S, nodes_up, shared_folder
-from millrace import stats
+from millrace import stats, stats_report
 from test_stage import LARGE, LONGEST, Reading, Writing, make, stock
 
 ROUTES = ({"topology": "direct", "file_servers": 1}, {"topology": "ring", "file_servers": 2}, {"topology": "tree"})
@@ -54,10 +54,10 @@ def test_reports_tell_what_was_read_and_sent(nodes):
     path = make(nodes.folder / "told")
     read = through(nodes, "mpich", path, topology="direct", file_servers=1).end()
     read.job.expect_nothing_left()
-    report = stats.FileReport(str(path))
+    report = stats_report.FileReport(str(path))
     for line in map(stats.parse_line, read.job.read("stats").splitlines()):
         if line and line["path"] == report.path:
-            (report.agents if line["kind"] == stats.AGENT_KIND else report.clients).append(line)
+            (report.agents if line["kind"] == stats_report.AGENT_KIND else report.clients).append(line)
     facts = report.summary()
     assert report.complete() and facts["route"].startswith("read through agents")
     wanted = facts["through_bytes"] + facts["wrong_bytes"]

@@ -71,3 +71,17 @@ def test_a_job_with_a_rank_that_nobody_sees_ends_with_a_line_after_the_bound(job
     start_mixed(job, tmp_path / "data", missing, UNTOLD, f"{BUILD}/bin/tests/{first}" if first else "")
     assert job.wait(4 * BOUND_S) != 0
     assert "some ranks have not answered Millrace for 60 s" in job.err, job.err
+
+
+@pytest.mark.skipif(not os.environ.get("TEST_LONG"), reason="waits longer than a bound: a long test")
+@pytest.mark.parametrize("slow", [0, 1])
+def test_a_rank_that_answers_after_the_bound_is_named(job, tmp_path, slow):
+    path = tmp_path / "data"
+    libraries = f"{BUILD}/bin/tests/libslow_look.so:{job.environment(True, {})['LD_PRELOAD']}"
+    prefix = ("env", f"LD_PRELOAD={libraries}", f"TEST_SLOW_RANK={slow}")
+    job.start(*program(job, path), prefix=prefix, strategy="sort", timeout="1s")
+    assert job.wait(2 * BOUND_S) == 0, job.err
+    assert job.errors() == {}, job.out
+    line = f"rank {slow} of MPI_COMM_WORLD keeps other ranks waiting in MPI_File_open for 30 s"
+    assert job.err.count(line) == 1, job.err
+    assert path.read_bytes() == pattern(0, BYTES)

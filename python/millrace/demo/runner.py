@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from millrace import agents, stats
+from millrace import agents, stats, stats_report
 from millrace.demo.cases import Case
 from millrace.demo.process import RunFailed, execute
 from millrace.prefix import Prefix
@@ -49,7 +49,7 @@ class Run:
     side: str
     seconds: float
     bytes: int
-    report: stats.FileReport | None = None
+    report: stats_report.FileReport | None = None
 
 
 @dataclass
@@ -163,7 +163,7 @@ def plain_environment(side: str, prefix: Prefix) -> dict[str, str]:
     return environment
 
 
-def _read_report(place: Path, file: Path, job: str) -> stats.FileReport | None:
+def _read_report(place: Path, file: Path, job: str) -> stats_report.FileReport | None:
     """From the file of this machine, or the folder with one for each node."""
     agents.end_agents(job)
     report = None
@@ -172,8 +172,8 @@ def _read_report(place: Path, file: Path, job: str) -> stats.FileReport | None:
             document = stats.parse_line(line)
             if document is None or Path(str(document["path"])).name != file.name:
                 continue
-            report = report or stats.FileReport(str(document["path"]))
-            (report.agents if document.get("kind") == stats.AGENT_KIND else report.clients).append(document)
+            report = report or stats_report.FileReport(str(document["path"]))
+            (report.agents if document.get("kind") == stats_report.AGENT_KIND else report.clients).append(document)
         path.unlink()
     return report
 

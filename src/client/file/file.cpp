@@ -217,7 +217,7 @@ void OpenedFile::report(Status status) {
   const std::string& path = process_.settings().stats_path;
   if (path.empty()) return;
   report::append_line(path, to_json({request_, counts(), enrolment_.barred.load(), enrolment_.tally.counters,
-                                     reads_.counters(), status}));
+                                     reads_.counters(), status, registered()}));
 }
 
 Status OpenedFile::close() {

@@ -129,6 +129,10 @@ class File {
 
   virtual const FileSettings& settings() const = 0;
 
+  // The number of the open file, which stays when the file gets another name (transport::file_number()). 0:
+  // not known.
+  virtual std::uint64_t number() const { return 0; }
+
   // A name by which the MPI library can open the same file again while this object lives, even if the file's
   // own name means another file by then. Empty: there is no other name.
   virtual std::string lasting_name() const { return {}; }

@@ -35,6 +35,7 @@ class GuestFile final : public File {
   bool registered() const override { return false; }
   Status set_direct(const Ground&) override { return flush(everything); }
   const FileSettings& settings() const override { return process_.settings().file; }
+  std::uint64_t number() const override { return target_.number(); }
 
  private:
   Process& process_;

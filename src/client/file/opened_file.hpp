@@ -50,6 +50,7 @@ class OpenedFile final : public File, private Leaver {
     if (request_.learns()) stint_.took(took);
   }
   const FileSettings& settings() const override { return request_.settings; }
+  std::uint64_t number() const override { return target_.number(); }
   std::string lasting_name() const override { return target_.lasting_path(); }
 
   void enroll() { (void)enrolment_.enroll(true); }

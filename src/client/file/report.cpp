@@ -65,7 +65,7 @@ std::string to_json(const FileReport& report) {
   report::JsonObject json;
   json.put("schema", 1).put("kind", "client").put("path", request.path);
   json.put("rank", launcher_rank()).put("pid", ::getpid());
-  json.put("group", request.group);
+  json.put("group", request.group).put("registered", report.registered);
   json.put("strategy", name_of(request.settings.strategy)).put("reason", reasons).put("grounds", grounds);
   json.put("calls", c.calls).put("direct_calls", c.direct_calls).put("pieces", c.pieces);
   json.put("bytes", c.bytes).put("direct_bytes", c.direct_bytes);

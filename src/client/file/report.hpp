@@ -19,6 +19,7 @@ struct FileReport {
   const transport::ClientCounters& counters;
   ReadCounters through;  // of counts.reads: what the agents have brought
   Status status;
+  bool registered;  // with the agent, which then reports too
 };
 
 // One JSON document without newlines: schema 1, kind "client".

@@ -17,13 +17,15 @@ namespace millrace::client {
 
 namespace {
 
+constexpr const char* waiting = "-waits";
+
 // The static objects of this file live as long as the process: exit handlers may open files.
-std::string name_of(int rank) {
+std::string name_of(int rank, const char* state = "") {
   static const std::string& world = []() -> const std::string& {
     const std::string key = world_key(process_settings());
     return *new std::string(transport::agent_name(checksum(key.data(), key.size())) + "-rank-");
   }();
-  return world + std::to_string(rank);
+  return world + std::to_string(rank) + state;
 }
 
 int from_environment(const char* name) {
@@ -48,6 +50,14 @@ bool world_is_here(int ranks) {
 }
 
 bool attends(int rank) { return transport::is_held(name_of(rank)); }
+
+Fd show_waiting() {
+  const int rank = launcher_rank();
+  Result<Fd> name = rank < 0 ? Result<Fd>(Code::not_found) : transport::hold_name(name_of(rank, waiting));
+  return name ? *std::move(name) : Fd();
+}
+
+bool waits(int rank) { return transport::is_held(name_of(rank, waiting)); }
 
 std::uint64_t agent_number() {
   static const std::string& name = *new std::string(agent_name(process_settings()));

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "base/fd.hpp"
+
 namespace millrace::client {
 
 // Each rank with Millrace holds a name in the abstract namespace of sockets, so that the ranks of its node
@@ -19,6 +21,12 @@ bool world_is_here(int ranks);
 
 // True if the process with this rank in MPI_COMM_WORLD, on this node, has called attend().
 bool attends(int rank);
+
+// Shows that this rank waits for other ranks, as long as the result lives. Not valid: no rank can see it.
+Fd show_waiting();
+
+// True if that process shows that it waits.
+bool waits(int rank);
 
 // The agent that this rank uses. Ranks of a node with the same number reach the same agent.
 std::uint64_t agent_number();

@@ -59,25 +59,40 @@ Peer describe_self(const TargetFile& target, const Settings& settings, bool alon
   return self;
 }
 
-Company company_of(std::span<const Peer> peers) {
-  Company company;
-  std::unordered_map<std::uint64_t, std::size_t> known;
-  const auto differs = [&](const Peer& one) {
-    return one.inode == 0 || one.inode != peers.front().inode || one.own_system != peers.front().own_system;
-  };
-  company.heard.probed = peers.empty() ? 0 : peers.front().probed;
-  for (std::uint32_t rank = 0; rank < peers.size(); ++rank) {
-    const Peer& one = peers[rank];
-    const auto [place, is_new] = known.try_emplace(one.node, company.nodes.size());
-    if (is_new) company.nodes.push_back({one.node, one.host, one.agent, rank, 0});
-    Node& node = company.nodes[place->second];
-    ++node.ranks;
-    if (node.agent.port == 0) node.agent = one.agent;  // any rank of the node may have started it
-    if (differs(one)) company.heard.one_file = 0;
-    company.heard.alone = std::max(company.heard.alone, one.alone);
-    if (one.probed != company.heard.probed) company.heard.probed = 0;
+Differing differing(std::span<const Answer> answers) {
+  Differing found;
+  std::unordered_map<std::uint64_t, std::uint64_t> agents;  // node -> agent of its first rank
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const Answer& one = answers[i];
+    if (one.magic != answers.front().magic || one.build != answers.front().build)
+      found.build.push_back(static_cast<int>(i));
+    if (agents.try_emplace(one.node, one.agent).first->second != one.agent)
+      found.agent.push_back(static_cast<int>(i));
   }
-  return company;
+  return found;
+}
+
+void Counted::add(const Peer& one) {
+  if (ranks_ == 0) {
+    first_ = one;
+    company_.heard.probed = one.probed;
+  }
+  const auto [place, is_new] = known_.try_emplace(one.node, company_.nodes.size());
+  if (is_new) company_.nodes.push_back({one.node, one.host, one.agent, ranks_, 0});
+  Node& node = company_.nodes[place->second];
+  ++node.ranks;
+  if (node.agent.port == 0) node.agent = one.agent;  // any rank of the node may have started it
+  const bool differs = one.inode == 0 || one.inode != first_.inode || one.own_system != first_.own_system;
+  if (differs) company_.heard.one_file = 0;
+  company_.heard.alone = std::max(company_.heard.alone, one.alone);
+  if (one.probed != company_.heard.probed) company_.heard.probed = 0;
+  ++ranks_;
+}
+
+Company company_of(std::span<const Peer> peers) {
+  Counted counted;
+  for (const Peer& one : peers) counted.add(one);
+  return counted.take();
 }
 
 }  // namespace millrace::client

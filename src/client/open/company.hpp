@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/settings.hpp"
@@ -30,6 +32,22 @@ struct Peer {
   std::uint64_t host;        // own_host_number()
   AgentAddress agent;        // port 0: not known
 };
+
+// A rank's answer to the roll call. Ranks of other builds read it, so its layout never changes.
+struct Answer {
+  std::uint64_t magic;
+  std::uint64_t build;
+  std::uint64_t node;
+  std::uint64_t agent;
+};
+static_assert(sizeof(Answer) == 32);
+
+struct Differing {
+  std::vector<int> build;  // ranks with another build than rank 0
+  std::vector<int> agent;  // ranks with another agent than the first rank of their node
+};
+// `answers` has one answer of each rank, in their order.
+Differing differing(std::span<const Answer> answers);
 
 // This rank's message. It has the agent's address if an earlier file has asked for it. `alone` is the value
 // of Peer::alone. With `meets`, the rank starts its agent, if there is none.
@@ -60,8 +78,20 @@ struct Company {
   }
 };
 
-// For rank 0.
+// For rank 0: finds the company from the messages of all ranks, in their order.
+class Counted {
+ public:
+  void add(const Peer& one);
+  Company take() { return std::move(company_); }
+
+ private:
+  Company company_;
+  Peer first_{};
+  std::uint32_t ranks_ = 0;
+  std::unordered_map<std::uint64_t, std::size_t> known_;  // node -> its place in the list
+};
 Company company_of(std::span<const Peer> peers);
+
 // The maximum, word by word. T consists of 64-bit words that are below 2^63, or are only compared for
 // equality.
 template <class T>
@@ -97,14 +127,14 @@ bool introduce(Team& team, const Introduction<Words, Remark>& mine, Introduction
                Join join) {
   std::vector<Introduction<Words, Remark>> all;
   if (!gather(team, mine, all)) return false;
-  std::vector<Peer> peers;
-  peers.reserve(all.size());
+  Counted counted;
   for (const auto& one : all) {
     merge_max(heard.words, one.words);
     join(heard.remarks, one.remark);
-    peers.push_back(one.self);
+    counted.add(one.self);
   }
-  if (team.rank() == 0) heard.company = company_of(peers);
+  if (team.rank() == 0) heard.company = counted.take();
+  all = {};
   struct Told {
     Words words;
     Word word;

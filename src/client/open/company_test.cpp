@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -83,6 +84,39 @@ TEST(Company, AnIntroductionTellsAllRanksTheSame) {
     EXPECT_EQ(one.company.nodes[2].first, 4U);
   }
   EXPECT_EQ(heard[0].remarks, 60U);
+}
+
+// Ranks that follow each other are on one node.
+std::vector<Answer> answers_of(std::uint64_t nodes, std::uint64_t ranks_of_node) {
+  std::vector<Answer> answers;
+  for (std::uint64_t rank = 0; rank < nodes * ranks_of_node; ++rank)
+    answers.push_back({1, 2, rank / ranks_of_node, 500 + rank / ranks_of_node});
+  return answers;
+}
+
+TEST(RollCall, NamesTheRanksWithAnotherBuild) {
+  std::vector<Answer> answers = answers_of(2, 3);
+  answers[2].build = 9;
+  answers[4].magic = 9;
+  EXPECT_EQ(differing(answers).build, (std::vector<int>{2, 4}));
+  EXPECT_TRUE(differing(answers).agent.empty());
+}
+
+TEST(RollCall, NamesTheRanksWithAnotherAgentThanTheFirstOfTheirNode) {
+  std::vector<Answer> answers = answers_of(2, 3);
+  answers[3].agent = 9;
+  EXPECT_EQ(differing(answers).agent, (std::vector<int>{4, 5}));
+  EXPECT_TRUE(differing(answers).build.empty());
+  EXPECT_TRUE(differing(answers_of(2, 3)).agent.empty());
+}
+
+// 1,024 nodes with 128 ranks each. A search among all answers for each answer takes minutes.
+TEST(RollCall, TakesATimeThatGrowsWithTheRanks) {
+  std::vector<Answer> answers = answers_of(1024, 128);
+  answers.back().agent = 9;
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(differing(answers).agent, (std::vector<int>{131'071}));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
 // 1,024 nodes with 128 ranks each.

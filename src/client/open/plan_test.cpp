@@ -10,80 +10,21 @@
 #include <fstream>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "client/open/testing/test_place.hpp"
 #include "client/open/testing/thread_team.hpp"
 
 namespace millrace::client {
 namespace {
 
+using testing::Opened;
 using testing::Room;
+using testing::TestPlace;
 using testing::ThreadTeam;
-
-// An open that only remembers its request.
-class Opened final : public File {
- public:
-  Opened(OpenRequest request, bool registered) : request_(std::move(request)), registered_(registered) {}
-  const OpenRequest& request() const { return request_; }
-
-  bool enter_pipeline(const Transfer&) override { return true; }
-  Status write(std::span<const Piece>) override { return {}; }
-  Status flush(Extent) override { return {}; }
-  void note_direct_write(Extent) override {}
-  Status sync() override { return {}; }
-  Status close() override { return {}; }
-  bool registered() const override { return registered_; }
-  Status set_direct(const Ground&) override { return {}; }
-  const FileSettings& settings() const override { return request_.settings; }
-
- private:
-  const OpenRequest request_;
-  const bool registered_;
-};
-
-// The place of a rank on this node, with an agent that listens on a port of the same number.
-class TestPlace final : public Place {
- public:
-  explicit TestPlace(std::uint16_t node) : node_(node) {}
-  bool agent_starts = true, refuses = false, is_reached = true;
-  std::uint64_t file_bytes = 0;
-  bool remote = true;
-
-  std::uint64_t node() const override { return node_; }
-  std::uint64_t host() const override { return node_; }
-  Result<AgentAddress> meet() override {
-    if (!agent_starts) return Code::not_found;
-    AgentAddress address{};
-    address.port = node_;
-    return address;
-  }
-  AgentAddress met() override { return {}; }
-  bool reaches(std::span<const AgentAddress>) override { return is_reached; }
-  bool draw(std::span<std::byte> random) override {
-    for (std::byte& byte : random) byte = std::byte{3};
-    return true;
-  }
-  Sight look(const TargetFile&) override { return {remote, file_bytes, 0, 0}; }
-  KnownCosts costs_of(const TargetFile&) override { return {}; }
-  FileStamp stamp_of(const std::string&) override { return {}; }
-  Result<std::unique_ptr<Source>> open_source(const std::string&) override { return Code::unsupported; }
-  std::string stage_directory() override { return {}; }
-  bool has_room(const std::string&, std::uint64_t, bool) override { return false; }
-  Fd open_copy(const std::string&) override { return {}; }
-  std::uint64_t size_of(const Fd&) override { return 0; }
-  void say(const std::string&) override {}
-  std::unique_ptr<File> open(OpenRequest request) override {
-    const bool registered = request.left == Reason::none && !request.late && !refuses;
-    return std::make_unique<Opened>(std::move(request), registered);
-  }
-
- private:
-  const std::uint16_t node_;
-};
 
 constexpr std::uint16_t ranks_of_node = 2;
 

@@ -23,6 +23,7 @@
 #include "client/start/job.hpp"
 #include "client/start/log.hpp"
 #include "io/posix/extent_lock.hpp"
+#include "transport/layout.hpp"
 
 extern char** environ;
 
@@ -42,6 +43,7 @@ struct Identity {
     struct stat about {};
     if (::stat(path, &about) == 0) *this = Identity(about);
   }
+  std::uint64_t number() const { return inode != 0 ? transport::file_number(device, inode) : 0; }
   explicit Identity(const struct stat& about) : device(about.st_dev), inode(about.st_ino) {}
   bool operator==(const Identity&) const = default;
 };
@@ -142,6 +144,7 @@ class Double final : public File {
   }
 
   const FileSettings& settings() const override { return request_.settings; }
+  std::uint64_t number() const override { return identity_.number(); }
 
  private:
   Status flush_others() { return flush_all_of(identity_, this); }
@@ -192,6 +195,7 @@ class GuestFile final : public File {
   bool registered() const override { return false; }
   Status set_direct(const Ground&) override { return flush_all_of(identity_); }
   const FileSettings& settings() const override { return process_settings().file; }
+  std::uint64_t number() const override { return identity_.number(); }
 
  private:
   const Identity identity_;
@@ -248,6 +252,8 @@ bool settle_ledgers(const char* path, bool /*writes*/) {
 void attend() {}
 bool world_is_here(int) { return false; }
 bool attends(int) { return true; }
+Fd show_waiting() { return {}; }
+bool waits(int) { return true; }
 std::uint64_t agent_number() { return 0; }
 std::uint32_t channel_version() { return 0; }
 

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/handles/table.hpp"
 
-#include <sys/stat.h>
-
 #include <shared_mutex>
 #include <unordered_map>
 #include <utility>
@@ -75,23 +73,13 @@ void add_guest(MPI_File handle, const std::string& path) {
 
 namespace {
 
-// Each look at a file may be a question to a server, so `maybe` excludes what it can.
-template <class Maybe, class Act>
-void each_of_same_file(const std::string& path, Maybe maybe, Act act) {
+template <class Act>
+void each_of_same_file(std::uint64_t number, Act act) {
   const std::shared_lock guard(table().lock);
-  struct stat wanted = {};
-  bool known = false;
   for (const auto& [handle, open] : table().files) {
-    if (!maybe(*open)) continue;
-    if (!known && ::stat(path.c_str(), &wanted) != 0) return;
-    known = true;
-    struct stat found = {};
-    if (::stat(open->path.c_str(), &found) != 0) continue;
-    if (found.st_ino == wanted.st_ino && found.st_dev == wanted.st_dev) act(*open);
+    if (number != 0 && open->file->number() == number) act(*open);
   }
 }
-
-bool any(const Open&) { return true; }
 
 bool is_writable(const Open& open) {
   int amode = MPI_MODE_RDONLY;
@@ -103,11 +91,21 @@ void leave_agents(Open& open) {
     open.file->agent_reads()->stop();
 }
 
+void leave_copy(Open& open) {
+  Reader* const reader = open.reads.reader.get();
+  if (reader == nullptr || reader->copy == MPI_FILE_NULL || reader->left) return;
+  if (open.first.location != Open::Location::everywhere) return;
+  MPI_Offset position = 0;
+  if (PMPI_File_get_position(reader->copy, &position) == MPI_SUCCESS)
+    call<Slot::MPI_File_seek>(Entry::pmpi, open.handle, position, MPI_SEEK_SET);
+  reader->left = true;
+}
+
 }  // namespace
 
-Handles handles_of(const std::string& path) {
+Handles handles_of(const std::string& path, std::uint64_t number) {
   Handles found;
-  each_of_same_file(path, any, [&found](const Open& open) {
+  each_of_same_file(number, [&found](const Open& open) {
     found.bypassed |= open.nodes.bypassed;
     found.routed |= open.nodes.routed;
     found.written |= open.written;
@@ -123,46 +121,21 @@ Handles handles_of(const std::string& path) {
   return found;
 }
 
-void bypass_same_file(const std::string& path, client::Reason reason) {
-  each_of_same_file(path, any, [reason](const Open& open) {
+void bypass_same_file(std::uint64_t number, client::Reason reason) {
+  each_of_same_file(number, [reason](const Open& open) {
     if (!open.nodes.bypassed) (void)open.file->bar(reason);
   });
 }
-
-namespace {
-
-// The number of the file is enough: a file of another device with this number is only read more slowly. A
-// file that has lost its name has no number here.
-void leave_copies(const std::string& path) {
-  const std::shared_lock guard(table().lock);
-  std::uint64_t number = 0;
-  bool known = false;
-  for (const auto& [handle, open] : table().files) {
-    Reader* const reader = open->reads.reader.get();
-    if (reader == nullptr || reader->copy == MPI_FILE_NULL || reader->left) continue;
-    if (open->first.location != Open::Location::everywhere) continue;
-    if (!std::exchange(known, true)) number = client::stamp_of(path).inode;
-    if (number != 0 && number != reader->original.inode) continue;
-    MPI_Offset position = 0;
-    if (PMPI_File_get_position(reader->copy, &position) == MPI_SUCCESS)
-      call<Slot::MPI_File_seek>(Entry::pmpi, open->handle, position, MPI_SEEK_SET);
-    reader->left = true;
-  }
-}
-
-}  // namespace
 
 void note_write(Open& open, bool on_all) {
   if (on_all && open.reads.until_written) open.reads.alone = false;
   if (open.written.load(std::memory_order_relaxed) || open.written.exchange(true)) return;
   leave_agents(open);
-  leave_copies(open.path);
-  each_of_same_file(
-      open.path, [](const Open& other) { return other.reads.until_written && !other.written; },
-      [](Open& other) {
-        other.written = true;
-        leave_agents(other);
-      });
+  each_of_same_file(open.file->number(), [](Open& other) {
+    leave_copy(other);
+    if (!other.reads.until_written || other.written.exchange(true)) return;
+    leave_agents(other);
+  });
 }
 
 Status publish_others(const Open& open, bool& wrote) {

@@ -45,9 +45,11 @@ struct Handles {
   bool written = false;   // this rank has written by a handle
   bool writable = false;  // a handle is open for writing
 };
-Handles handles_of(const std::string& path);
-// Turns the pipeline off for these handles, because another handle of the file is left to the MPI library.
-void bypass_same_file(const std::string& path, client::Reason reason);
+// The file of this name, which has this number (client::File::number()).
+Handles handles_of(const std::string& path, std::uint64_t number);
+// Turns the pipeline off for the handles of the file with this number, because another handle of it is left
+// to the MPI library.
+void bypass_same_file(std::uint64_t number, client::Reason reason);
 // Agents carry reads of a file until it is written. A direct write goes through the writer's own node, and
 // another node's cache may lack it. So a rank reads by itself after its first write, and all ranks leave
 // reads to the library once all of them know of a write.

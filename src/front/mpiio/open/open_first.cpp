@@ -221,7 +221,9 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
                      (access == MPI_MODE_RDONLY && (amode & (MPI_MODE_CREATE | MPI_MODE_EXCL)) == 0);
   const bool wanted = admission.here && sound && path && settings.enabled && joins_nodes(settings) &&
                       path_selected(settings, *path) && (amode & MPI_MODE_SEQUENTIAL) == 0;
-  const Handles others = wanted ? handles_of(*path) : Handles{};
+  client::TargetFile found;
+  if (wanted) (void)found.number_of(*path);
+  const Handles others = wanted ? handles_of(*path, found.number()) : Handles{};
   const std::uint64_t file = wanted ? number_of_file(*path, settings) : 0;
   const client::FileStamp stamp = wanted && rank == 0 ? client::stamp_of(*path) : client::FileStamp{};
   const FirstAgreement mine{

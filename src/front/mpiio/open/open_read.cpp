@@ -44,7 +44,7 @@ bool handle_of_copy(int fd, MPI_File& copy) {
 bool stage(MPI_Comm comm, const StagePlan& plan, Reader& reader) {
   std::optional<StagedCopy> copy = stage_whole(comm, plan);
   if (!copy) return false;
-  if (all_of(comm, open_for_this_rank(*copy, reader))) return true;
+  if (MpiTeam(comm).least(open_for_this_rank(*copy, reader) ? 1 : 0) == 1) return true;
   close_copy(reader);
   return false;
 }

@@ -93,7 +93,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   open->nodes.one = plan.one_node;
   open->reads.alone = plan.reads_alone;
   if (open->nodes.bypassed)
-    bypass_same_file(path, client::why(Apart::left_before));
+    bypass_same_file(open->file->number(), client::why(Apart::left_before));
   else if (plan.one_node)
     open->sweep = {sieve_bytes(handle, path), plan.costs.call_ps / plan.costs.swept_byte_ps};
   else

@@ -73,12 +73,12 @@ client::Wishes wishes_of(const char* filename, MPI_Info info, bool opened, const
   wishes.words.blocked = admission.here ? 0 : 1;
   wishes.words.refused = wanted ? 0 : 1;
   if (!wanted) return wishes;
-  const Handles others = handles_of(wishes.path);
+  (void)wishes.found.remember(wishes.path);
+  const Handles others = handles_of(wishes.path, wishes.found.number());
   wishes.words.bypassed = others.bypassed ? 1 : 0;
   wishes.words.written = others.written ? 1 : 0;
   wishes.words.writable = others.writable ? 1 : 0;
   wishes.alone = others.plain && !others.routed;
-  (void)wishes.found.remember(wishes.path);
   return wishes;
 }
 

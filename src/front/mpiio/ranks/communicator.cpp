@@ -3,27 +3,42 @@
 #include "front/mpiio/ranks/communicator.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <span>
 
 #include "front/mpiio/ranks/exchange.hpp"
 
 namespace millrace::front {
 namespace {
 
-// Empty for a file that spawned processes share, and for a program with MPI sessions, which has no world.
-std::vector<int> world_ranks_of(MPI_Group group) {
+// Calls `take` with the world ranks of the group, some at a time, because a list of all takes memory on each
+// rank. False: some are not there. So it is for a file that spawned processes share, and for a program with
+// MPI sessions, which has no world.
+template <class Take>
+bool each_in_world(MPI_Group group, Take take) {
+  constexpr int most = 1024;
+  std::array<int, most> ranks, there;
   MPI_Group world;
   int size = 0;
   if (!has_world() || PMPI_Group_size(group, &size) != MPI_SUCCESS ||
       PMPI_Comm_group(MPI_COMM_WORLD, &world) != MPI_SUCCESS)
-    return {};
-  std::vector<int> ranks(static_cast<std::size_t>(size)), there(ranks.size());
-  std::iota(ranks.begin(), ranks.end(), 0);
-  const bool known =
-      PMPI_Group_translate_ranks(group, size, ranks.data(), world, there.data()) == MPI_SUCCESS;
+    return false;
+  bool all = true;
+  for (int begin = 0; begin < size && all; begin += most) {
+    const int count = std::min(most, size - begin);
+    std::iota(ranks.begin(), ranks.begin() + count, begin);
+    const std::span<const int> found(there.data(), static_cast<std::size_t>(count));
+    all = PMPI_Group_translate_ranks(group, count, ranks.data(), world, there.data()) == MPI_SUCCESS &&
+          std::ranges::count(found, MPI_UNDEFINED) == 0;
+    if (all) take(found);
+  }
   PMPI_Group_free(&world);
-  if (!known || std::ranges::count(there, MPI_UNDEFINED) != 0) return {};
-  return there;
+  return all;
+}
+
+bool group_in_world(MPI_Group group) {
+  return each_in_world(group, [](std::span<const int>) {});
 }
 
 using Held = std::shared_ptr<const Ranks>;
@@ -61,10 +76,20 @@ bool has_world() {
 
 std::vector<int> world_ranks(MPI_Comm comm) {
   MPI_Group group;
+  std::vector<int> ranks;
   if (PMPI_Comm_group(comm, &group) != MPI_SUCCESS) return {};
-  std::vector<int> ranks = world_ranks_of(group);
+  const bool all = each_in_world(
+      group, [&](std::span<const int> some) { ranks.insert(ranks.end(), some.begin(), some.end()); });
   PMPI_Group_free(&group);
-  return ranks;
+  return all ? ranks : std::vector<int>();
+}
+
+bool in_world(MPI_Comm comm) {
+  MPI_Group group;
+  if (PMPI_Comm_group(comm, &group) != MPI_SUCCESS) return false;
+  const bool all = group_in_world(group);
+  PMPI_Group_free(&group);
+  return all;
 }
 
 bool calls_may_overlap() {
@@ -107,7 +132,7 @@ std::shared_ptr<const Ranks> ranks_of_file(MPI_File file, std::uint64_t number) 
   if (PMPI_File_get_group(file, &group) != MPI_SUCCESS) return nullptr;
   bool made = PMPI_Group_size(group, &ranks->size) == MPI_SUCCESS;
   if (made && ranks->size > 1)
-    made = !world_ranks_of(group).empty() &&
+    made = group_in_world(group) &&
            PMPI_Comm_create_group(MPI_COMM_WORLD, group, tag, &ranks->comm) == MPI_SUCCESS;
   PMPI_Group_free(&group);
   return made ? ranks : nullptr;

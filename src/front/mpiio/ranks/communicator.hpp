@@ -28,6 +28,8 @@ std::shared_ptr<const Ranks> ranks_of_file(MPI_File file, std::uint64_t group);
 bool has_world();
 // The ranks in MPI_COMM_WORLD of the communicator's ranks; empty if some are not there.
 std::vector<int> world_ranks(MPI_Comm comm);
+// True if all of the communicator's ranks are there. Needs no list of them.
+bool in_world(MPI_Comm comm);
 // True if threads may call MPI at the same time.
 bool calls_may_overlap();
 // Frees the ranks of MPI_COMM_WORLD, which MPI itself never frees. Collective; call it before MPI_Finalize.

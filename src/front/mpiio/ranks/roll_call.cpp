@@ -6,12 +6,12 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "base/checksum.hpp"
 #include "client/open/attendance.hpp"
+#include "client/open/company.hpp"
 #include "client/open/meeting.hpp"
 #include "client/open/own_process.hpp"
 #include "client/open/plan.hpp"
@@ -22,16 +22,6 @@
 namespace millrace::front {
 namespace {
 
-constexpr std::uint64_t shortest_bound_ms = 30'000;
-
-// A rank's answer. Ranks of other builds read it, so its layout never changes.
-struct Answer {
-  std::uint64_t magic;
-  std::uint64_t build;
-  std::uint64_t node;
-  std::uint64_t agent;
-};
-static_assert(sizeof(Answer) == 32);
 constexpr std::uint64_t magic = 0x4c4c4143'4c4c4f52;  // "ROLLCALL"
 
 // Differs between builds whose exchanges differ.
@@ -41,15 +31,6 @@ std::uint64_t build_number() {
                             std::to_string(sizeof(client::Decision)) + " " +
                             std::to_string(sizeof(client::Words));
   return checksum(words.data(), words.size());
-}
-
-std::string list_of(const std::vector<int>& ranks) {
-  constexpr std::size_t most = 8;
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size() && i < most; ++i)
-    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
-  if (ranks.size() > most) text += " and " + std::to_string(ranks.size() - most) + " others";
-  return text;
 }
 
 constexpr const char* consequence =
@@ -85,24 +66,17 @@ bool all_attend(const std::vector<int>& ranks, int own_rank) {
 }
 
 // On rank 0: tells which ranks differ from it, or from the first rank of their node.
-bool alike(const std::vector<Answer>& answers) {
-  std::vector<int> other_build, other_agent;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    const Answer& one = answers[i];
-    if (one.magic != answers.front().magic || one.build != answers.front().build)
-      other_build.push_back(static_cast<int>(i));
-    const auto first = std::ranges::find(answers, one.node, &Answer::node);
-    if (one.agent != first->agent) other_agent.push_back(static_cast<int>(i));
-  }
-  if (!other_build.empty())
-    client::log(list_of(other_build) +
+bool alike(const std::vector<client::Answer>& answers) {
+  const client::Differing other = client::differing(answers);
+  if (!other.build.empty())
+    client::log(list_of(other.build) +
                 " of the file's communicator and rank 0 have different builds of Millrace" + consequence +
                 "Use one installation on all nodes");
-  else if (!other_agent.empty())
-    client::log(list_of(other_agent) +
+  else if (!other.agent.empty())
+    client::log(list_of(other.agent) +
                 " of the file's communicator and other ranks of the same node have different agents" +
                 consequence + "Give all ranks the same MILLRACE_JOB");
-  return other_build.empty() && other_agent.empty();
+  return other.build.empty() && other.agent.empty();
 }
 
 // Messages to the ranks that did not answer cannot be taken back, and could meet later calls of the program.
@@ -121,15 +95,16 @@ bool call_roll(MPI_Comm comm, Before before) {
   PMPI_Comm_rank(comm, &rank);
   const std::vector<int> here = ranks_on_this_node(comm);
   if (!here.empty() && !all_attend(here, here[static_cast<std::size_t>(rank)])) return false;
-  static const Answer own{magic, build_number(), client::node_number(), client::agent_number()};
-  const std::uint64_t bound_ms = std::max(shortest_bound_ms, client::process_settings().timeout_ms);
+  static const client::Answer own{magic, build_number(), client::node_number(), client::agent_number()};
+  const std::uint64_t bound_ms = long_wait_ms();
   const auto late = [&] {
     if (before == Before::all_have_met) give_up(comm, bound_ms);
+    if (rank != 0) return;
     client::log("MPI_File_open waits for ranks that have not called it for " +
                 std::to_string(bound_ms / 1000) + " s. It waits for ever if they run without Millrace");
   };
   MpiTeam team(comm, {bound_ms, late});
-  std::vector<Answer> answers;
+  std::vector<client::Answer> answers;
   if (!client::gather(team, own, answers)) return false;
   std::uint64_t all = rank == 0 && alike(answers) ? 1 : 0;
   return client::tell(team, all) && all == 1;
@@ -159,7 +134,7 @@ bool all_take_part(MPI_Comm comm, Before before) {
   const int key = key_of_answer();
   if (key != MPI_KEYVAL_INVALID && PMPI_Comm_get_attr(comm, key, &known, &there) == MPI_SUCCESS && there != 0)
     return known == &yes;
-  if (world_takes_part.load() && !world_ranks(comm).empty()) return true;
+  if (world_takes_part.load() && in_world(comm)) return true;
   const bool all = call_roll(comm, before);
   if (key != MPI_KEYVAL_INVALID) (void)PMPI_Comm_set_attr(comm, key, all ? &yes : &no);
   int likeness = MPI_UNEQUAL;
