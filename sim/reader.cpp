@@ -51,14 +51,13 @@ void Reader::open() {
   const Result<io::Handle> handle = process.library().open(cluster_.file.on(0));
   if (handle) handle_ = *handle;
   refresh();
-  blind_ = process.agent_has_gone();
   client::Plan plan = rank_.agree(client::plan_read, scenario.reads.plan, millrace::Stage::pieces,
                                   rank_.number() % scenario.ranks_per_node == 0);
   through_ = plan.through != client::Through::none;
   untried_ = std::move(plan.untried);
   file_ = std::move(plan.file);
+  blind_ = process.agent_has_gone();  // as the guest behind the file knows it
   if (through_) return;
-  blind_ = process.agent_has_gone();
   file_ = client::open_guest(cluster_.file.path(), process);
 }
 
