@@ -82,6 +82,7 @@ static void* allocated;
   CALL(Win_free, (&freed))                                                                      \
   CALL(File_set_size, (other, 10))                                                              \
   CALL(File_preallocate, (other, 20))                                                           \
+  CALL(File_set_view, (other, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL))                  \
   ATOMICITY(CALL)
 
 #define BODY(name, arguments) \

@@ -89,6 +89,7 @@ MEETING = (
     "MPI_File_close",
     "MPI_File_set_size",
     "MPI_File_preallocate",
+    "MPI_File_set_view",
     "MPI_File_set_atomicity",
     "MPI_File_sync",
 )
