@@ -116,9 +116,10 @@ _types = "const MPI_Datatype*"
 _made = "MPI_Comm* newcomm"
 _window = "MPI_Aint size, UNIT disp_unit, MPI_Info info, MPI_Comm comm"
 
-# The blocking collective functions and the starts of persistent ones by which a rank may learn that another rank has come to the same call. MPI_Comm_free
-# and MPI_Comm_disconnect are not here, because a rank learns nothing from them. Calls of two ranks (messages,
-# MPI_Win_post, MPI_Win_lock) and constructors from groups without a communicator (MPI sessions) are missing too.
+# The blocking collective functions by which a rank may learn that another rank has come to the same call, and the
+# functions that start persistent ones. MPI_Comm_free and MPI_Comm_disconnect are not here, because a rank learns
+# nothing from them. Calls of two ranks (messages, MPI_Win_post, MPI_Win_lock) and constructors from groups without a
+# communicator (MPI sessions) are missing too. MPI_Start cannot tell a persistent message from a collective function.
 # (function, C parameters)
 ORDERING = [
     ("MPI_Barrier", "MPI_Comm comm"),
