@@ -8,6 +8,9 @@
  *
  * usage: meet FOLDER */
 #include <mpi.h>
+#if defined(OPEN_MPI) && MPI_VERSION < 4
+#include <mpi-ext.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +26,7 @@ static MPI_Win fence = MPI_WIN_NULL, freed = MPI_WIN_NULL;
 static MPI_File other = MPI_FILE_NULL;
 static MPI_Comm made[MOST];
 static MPI_Win windows[MOST];
+static MPI_Request persistent = MPI_REQUEST_NULL; /* a barrier */
 static int comms_made, windows_made, windowless;
 
 static int in[4], out[4], one[2] = {1, 1}, place[2] = {0, 1}, bytes[2] = {0, 4}, both[2] = {0, 1};
@@ -82,6 +86,7 @@ static void* allocated;
   CALL(Win_free, (&freed))                                                                      \
   CALL(File_set_size, (other, 10))                                                              \
   CALL(File_preallocate, (other, 20))                                                           \
+  CALL(File_set_view, (other, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL))                  \
   ATOMICITY(CALL)
 
 #define BODY(name, arguments) \
@@ -103,6 +108,18 @@ static int call_Win_allocate_shared(int me) {
   return MPI_Win_allocate_shared(64, 1, MPI_INFO_NULL, two, &allocated, A_WINDOW);
 }
 
+static int call_Start(int me) {
+  (void)me;
+  const int error = MPI_Start(&persistent);
+  return error != MPI_SUCCESS ? error : MPI_Wait(&persistent, MPI_STATUS_IGNORE);
+}
+
+static int call_Startall(int me) {
+  (void)me;
+  const int error = MPI_Startall(1, &persistent);
+  return error != MPI_SUCCESS ? error : MPI_Wait(&persistent, MPI_STATUS_IGNORE);
+}
+
 static int call_File_open(int me) {
   char path[4096];
   MPI_File fh;
@@ -116,7 +133,17 @@ static const struct {
   const char* name;
   int (*call)(int me);
 } calls[] = {CALLS(ROW, ROWS){"MPI_Win_allocate_shared", call_Win_allocate_shared},
+             {"MPI_Start", call_Start},
+             {"MPI_Startall", call_Startall},
              {"MPI_File_open", call_File_open}};
+
+static void prepare_persistent(void) {
+#if MPI_VERSION >= 4
+  MPI_Barrier_init(two, MPI_INFO_NULL, &persistent);
+#elif defined(OMPI_HAVE_MPI_EXT_PCOLLREQ)
+  MPIX_Barrier_init(two, MPI_INFO_NULL, &persistent);
+#endif
+}
 
 /* What the calls need, so that each is made alone. */
 static void prepare(void) {
@@ -126,6 +153,7 @@ static void prepare(void) {
   if (two == MPI_COMM_NULL) return;
   MPI_Comm_set_errhandler(two, MPI_ERRORS_RETURN);
   MPI_Comm_group(two, &group);
+  prepare_persistent();
   MPI_Dist_graph_create_adjacent(two, 2, both, one, 2, both, one, MPI_INFO_NULL, 0, &graph);
   MPI_Cart_create(two, 1, (int[]){2}, (int[]){1}, 0, &cart);
   int me = 0;
@@ -142,6 +170,7 @@ static void clean_up(void) {
   if (!windowless) MPI_Win_free(&fence);
   for (int i = 0; i < windows_made; ++i) MPI_Win_free(&windows[i]);
   for (int i = 0; i < comms_made; ++i) MPI_Comm_free(&made[i]);
+  MPI_Request_free(&persistent);
   MPI_Group_free(&group);
   MPI_Comm_free(&inter);
   MPI_Comm_free(&cart);

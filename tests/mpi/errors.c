@@ -18,6 +18,12 @@ static void expect_no_space(int error) {
   handled = 0;
 }
 
+/* The program may wait for it. */
+static void expect_no_request(MPI_Request* request) {
+  EXPECT(*request == MPI_REQUEST_NULL);
+  memset(request, 0x5a, sizeof *request);
+}
+
 int main(int argc, char** argv) {
   MPI_File fh;
   MPI_Errhandler own;
@@ -40,7 +46,13 @@ int main(int argc, char** argv) {
   expect_no_space(MPI_File_write_at(fh, 0, buf, 4, MPI_INT, MPI_STATUS_IGNORE));
   expect_no_space(MPI_File_write(fh, buf, 4, MPI_INT, MPI_STATUS_IGNORE));
   expect_no_space(MPI_File_write_all(fh, buf, 4, MPI_INT, MPI_STATUS_IGNORE));
+  memset(&request, 0x5a, sizeof request);
   expect_no_space(MPI_File_iwrite_at(fh, 0, buf, 4, MPI_INT, &request));
+  expect_no_request(&request);
+  expect_no_space(MPI_File_iwrite(fh, buf, 4, MPI_INT, &request));
+  expect_no_request(&request);
+  expect_no_space(MPI_File_iwrite_all(fh, buf, 4, MPI_INT, &request));
+  expect_no_request(&request);
   expect_no_space(MPI_File_write_at_all_begin(fh, 0, buf, 4, MPI_INT));
   passed("handler");
   /* A split collective that could not begin is not active. */

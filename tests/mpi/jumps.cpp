@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Error handlers that do not return: they leave by longjmp() or by an exception. Later calls of the program
-// work as before. usage: jumps DIRECTORY
+// Error handlers that do not return: they leave by longjmp() or by an exception. One more closes the file.
+// Later calls of the program work as before. usage: jumps DIRECTORY
 #include <setjmp.h>
 #include <unistd.h>
 
@@ -20,6 +20,7 @@ struct Thrown {};
 extern "C" {
 void jumps(MPI_File*, int*, ...) { longjmp(back, 1); }
 void throws(MPI_File*, int*, ...) { throw Thrown(); }
+void closes(MPI_File* file, int*, ...) { CHECK(MPI_File_close(file)); }
 void throws_of_a_communicator(MPI_Comm*, int*, ...) { throw Thrown(); }
 }
 
@@ -98,6 +99,18 @@ void test_exception(const std::string& path) {
   passed("exception");
 }
 
+void test_close(const std::string& path) {
+  for (int turn = 0; turn < 3; ++turn) {
+    MPI_File failing = open_file(path, &closes);
+    put(failing, 'a' + turn);
+    fail(failing);
+    MPI_File file = open_file(path, nullptr);
+    EXPECT(has(file, 'a' + turn));
+    CHECK(MPI_File_close(&file));
+  }
+  passed("close");
+}
+
 // In a function that does no I/O.
 void test_exception_of_a_communicator() {
   MPI_Comm comm;
@@ -125,5 +138,6 @@ int main(int argc, char** argv) {
   test_jump(path + ".1");
   test_exception(path + ".2");
   test_exception_of_a_communicator();
+  test_close(path + ".3");
   return finish();
 }

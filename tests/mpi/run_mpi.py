@@ -59,8 +59,8 @@ def parse():
 
 def run(options, folder, millrace):
     preloads = [
-        options.shim if options.shim and os.path.exists(options.shim) and options.mpi == "mpich" else "",
         options.before,
+        options.shim if options.shim and os.path.exists(options.shim) and options.mpi == "mpich" else "",
         options.preload if millrace else "",
         options.after,
     ]

@@ -89,6 +89,7 @@ MEETING = (
     "MPI_File_close",
     "MPI_File_set_size",
     "MPI_File_preallocate",
+    "MPI_File_set_view",
     "MPI_File_set_atomicity",
     "MPI_File_sync",
 )
@@ -115,12 +116,15 @@ _types = "const MPI_Datatype*"
 _made = "MPI_Comm* newcomm"
 _window = "MPI_Aint size, UNIT disp_unit, MPI_Info info, MPI_Comm comm"
 
-# The blocking collective functions by which a rank may learn that another rank has come to the same call. MPI_Comm_free
-# and MPI_Comm_disconnect are not here, because a rank learns nothing from them. Calls of two ranks (messages,
-# MPI_Win_post, MPI_Win_lock) and constructors from groups without a communicator (MPI sessions) are missing too.
+# The blocking collective functions by which a rank may learn that another rank has come to the same call, and the
+# functions that start persistent ones. MPI_Comm_free and MPI_Comm_disconnect are not here, because a rank learns
+# nothing from them. Calls of two ranks (messages, MPI_Win_post, MPI_Win_lock) and constructors from groups without a
+# communicator (MPI sessions) are missing too. MPI_Start cannot tell a persistent message from a collective function.
 # (function, C parameters)
 ORDERING = [
     ("MPI_Barrier", "MPI_Comm comm"),
+    ("MPI_Start", "MPI_Request* request"),
+    ("MPI_Startall", "int count, MPI_Request* requests"),
     ("MPI_Bcast", f"void* buffer, COUNT count, MPI_Datatype datatype, {_root}"),
     ("MPI_Gather", f"{_sent}, {_into}, {_root}"),
     ("MPI_Gatherv", f"{_sent}, {_into_each}, {_root}"),

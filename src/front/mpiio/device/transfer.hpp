@@ -26,6 +26,9 @@ inline int transfer(const Row& row, Arguments arguments, Real real) noexcept {
   const Scope scope;
   Open* open = scope.find(arguments.file);
   if (open != nullptr && row.completion != Completion::split_end) arguments.map = find_map(arguments.type);
+  // If Millrace fails, the program may still wait for the request.
+  if (open != nullptr && row.completion == Completion::nonblocking && arguments.request != nullptr)
+    *arguments.request = MPI_REQUEST_NULL;
   if (worth_looking(open, row, arguments)) device::look();
   int result = MPI_SUCCESS;
   if (device::driver_seen.load(std::memory_order_relaxed) && scope.outermost() &&

@@ -222,6 +222,14 @@ struct Function<Slot::MPI_Barrier> {
   using type = decltype(&::MPI_Barrier);
 };
 template <>
+struct Function<Slot::MPI_Start> {
+  using type = decltype(&::MPI_Start);
+};
+template <>
+struct Function<Slot::MPI_Startall> {
+  using type = decltype(&::MPI_Startall);
+};
+template <>
 struct Function<Slot::MPI_Bcast> {
   using type = decltype(&::MPI_Bcast);
 };

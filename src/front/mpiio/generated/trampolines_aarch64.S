@@ -1300,947 +1300,979 @@ PMPI_Barrier:
 	br x16
 	.size PMPI_Barrier, .-PMPI_Barrier
 	.p2align 4
+	.globl MPI_Start
+	.type MPI_Start, %function
+MPI_Start:
+	adrp x16, millrace_slots+1296
+	ldr x16, [x16, :lo12:millrace_slots+1296]
+	br x16
+	.size MPI_Start, .-MPI_Start
+	.p2align 4
+	.globl PMPI_Start
+	.type PMPI_Start, %function
+PMPI_Start:
+	adrp x16, millrace_slots+1304
+	ldr x16, [x16, :lo12:millrace_slots+1304]
+	br x16
+	.size PMPI_Start, .-PMPI_Start
+	.p2align 4
+	.globl MPI_Startall
+	.type MPI_Startall, %function
+MPI_Startall:
+	adrp x16, millrace_slots+1312
+	ldr x16, [x16, :lo12:millrace_slots+1312]
+	br x16
+	.size MPI_Startall, .-MPI_Startall
+	.p2align 4
+	.globl PMPI_Startall
+	.type PMPI_Startall, %function
+PMPI_Startall:
+	adrp x16, millrace_slots+1320
+	ldr x16, [x16, :lo12:millrace_slots+1320]
+	br x16
+	.size PMPI_Startall, .-PMPI_Startall
+	.p2align 4
 	.globl MPI_Bcast
 	.type MPI_Bcast, %function
 MPI_Bcast:
-	adrp x16, millrace_slots+1296
-	ldr x16, [x16, :lo12:millrace_slots+1296]
+	adrp x16, millrace_slots+1328
+	ldr x16, [x16, :lo12:millrace_slots+1328]
 	br x16
 	.size MPI_Bcast, .-MPI_Bcast
 	.p2align 4
 	.globl PMPI_Bcast
 	.type PMPI_Bcast, %function
 PMPI_Bcast:
-	adrp x16, millrace_slots+1304
-	ldr x16, [x16, :lo12:millrace_slots+1304]
+	adrp x16, millrace_slots+1336
+	ldr x16, [x16, :lo12:millrace_slots+1336]
 	br x16
 	.size PMPI_Bcast, .-PMPI_Bcast
 	.p2align 4
 	.globl MPI_Bcast_c
 	.type MPI_Bcast_c, %function
 MPI_Bcast_c:
-	adrp x16, millrace_slots+1312
-	ldr x16, [x16, :lo12:millrace_slots+1312]
+	adrp x16, millrace_slots+1344
+	ldr x16, [x16, :lo12:millrace_slots+1344]
 	br x16
 	.size MPI_Bcast_c, .-MPI_Bcast_c
 	.p2align 4
 	.globl PMPI_Bcast_c
 	.type PMPI_Bcast_c, %function
 PMPI_Bcast_c:
-	adrp x16, millrace_slots+1320
-	ldr x16, [x16, :lo12:millrace_slots+1320]
+	adrp x16, millrace_slots+1352
+	ldr x16, [x16, :lo12:millrace_slots+1352]
 	br x16
 	.size PMPI_Bcast_c, .-PMPI_Bcast_c
 	.p2align 4
 	.globl MPI_Gather
 	.type MPI_Gather, %function
 MPI_Gather:
-	adrp x16, millrace_slots+1328
-	ldr x16, [x16, :lo12:millrace_slots+1328]
+	adrp x16, millrace_slots+1360
+	ldr x16, [x16, :lo12:millrace_slots+1360]
 	br x16
 	.size MPI_Gather, .-MPI_Gather
 	.p2align 4
 	.globl PMPI_Gather
 	.type PMPI_Gather, %function
 PMPI_Gather:
-	adrp x16, millrace_slots+1336
-	ldr x16, [x16, :lo12:millrace_slots+1336]
+	adrp x16, millrace_slots+1368
+	ldr x16, [x16, :lo12:millrace_slots+1368]
 	br x16
 	.size PMPI_Gather, .-PMPI_Gather
 	.p2align 4
 	.globl MPI_Gather_c
 	.type MPI_Gather_c, %function
 MPI_Gather_c:
-	adrp x16, millrace_slots+1344
-	ldr x16, [x16, :lo12:millrace_slots+1344]
+	adrp x16, millrace_slots+1376
+	ldr x16, [x16, :lo12:millrace_slots+1376]
 	br x16
 	.size MPI_Gather_c, .-MPI_Gather_c
 	.p2align 4
 	.globl PMPI_Gather_c
 	.type PMPI_Gather_c, %function
 PMPI_Gather_c:
-	adrp x16, millrace_slots+1352
-	ldr x16, [x16, :lo12:millrace_slots+1352]
+	adrp x16, millrace_slots+1384
+	ldr x16, [x16, :lo12:millrace_slots+1384]
 	br x16
 	.size PMPI_Gather_c, .-PMPI_Gather_c
 	.p2align 4
 	.globl MPI_Gatherv
 	.type MPI_Gatherv, %function
 MPI_Gatherv:
-	adrp x16, millrace_slots+1360
-	ldr x16, [x16, :lo12:millrace_slots+1360]
+	adrp x16, millrace_slots+1392
+	ldr x16, [x16, :lo12:millrace_slots+1392]
 	br x16
 	.size MPI_Gatherv, .-MPI_Gatherv
 	.p2align 4
 	.globl PMPI_Gatherv
 	.type PMPI_Gatherv, %function
 PMPI_Gatherv:
-	adrp x16, millrace_slots+1368
-	ldr x16, [x16, :lo12:millrace_slots+1368]
+	adrp x16, millrace_slots+1400
+	ldr x16, [x16, :lo12:millrace_slots+1400]
 	br x16
 	.size PMPI_Gatherv, .-PMPI_Gatherv
 	.p2align 4
 	.globl MPI_Scatter
 	.type MPI_Scatter, %function
 MPI_Scatter:
-	adrp x16, millrace_slots+1376
-	ldr x16, [x16, :lo12:millrace_slots+1376]
+	adrp x16, millrace_slots+1408
+	ldr x16, [x16, :lo12:millrace_slots+1408]
 	br x16
 	.size MPI_Scatter, .-MPI_Scatter
 	.p2align 4
 	.globl PMPI_Scatter
 	.type PMPI_Scatter, %function
 PMPI_Scatter:
-	adrp x16, millrace_slots+1384
-	ldr x16, [x16, :lo12:millrace_slots+1384]
+	adrp x16, millrace_slots+1416
+	ldr x16, [x16, :lo12:millrace_slots+1416]
 	br x16
 	.size PMPI_Scatter, .-PMPI_Scatter
 	.p2align 4
 	.globl MPI_Scatter_c
 	.type MPI_Scatter_c, %function
 MPI_Scatter_c:
-	adrp x16, millrace_slots+1392
-	ldr x16, [x16, :lo12:millrace_slots+1392]
+	adrp x16, millrace_slots+1424
+	ldr x16, [x16, :lo12:millrace_slots+1424]
 	br x16
 	.size MPI_Scatter_c, .-MPI_Scatter_c
 	.p2align 4
 	.globl PMPI_Scatter_c
 	.type PMPI_Scatter_c, %function
 PMPI_Scatter_c:
-	adrp x16, millrace_slots+1400
-	ldr x16, [x16, :lo12:millrace_slots+1400]
+	adrp x16, millrace_slots+1432
+	ldr x16, [x16, :lo12:millrace_slots+1432]
 	br x16
 	.size PMPI_Scatter_c, .-PMPI_Scatter_c
 	.p2align 4
 	.globl MPI_Scatterv
 	.type MPI_Scatterv, %function
 MPI_Scatterv:
-	adrp x16, millrace_slots+1408
-	ldr x16, [x16, :lo12:millrace_slots+1408]
+	adrp x16, millrace_slots+1440
+	ldr x16, [x16, :lo12:millrace_slots+1440]
 	br x16
 	.size MPI_Scatterv, .-MPI_Scatterv
 	.p2align 4
 	.globl PMPI_Scatterv
 	.type PMPI_Scatterv, %function
 PMPI_Scatterv:
-	adrp x16, millrace_slots+1416
-	ldr x16, [x16, :lo12:millrace_slots+1416]
+	adrp x16, millrace_slots+1448
+	ldr x16, [x16, :lo12:millrace_slots+1448]
 	br x16
 	.size PMPI_Scatterv, .-PMPI_Scatterv
 	.p2align 4
 	.globl MPI_Allgather
 	.type MPI_Allgather, %function
 MPI_Allgather:
-	adrp x16, millrace_slots+1424
-	ldr x16, [x16, :lo12:millrace_slots+1424]
+	adrp x16, millrace_slots+1456
+	ldr x16, [x16, :lo12:millrace_slots+1456]
 	br x16
 	.size MPI_Allgather, .-MPI_Allgather
 	.p2align 4
 	.globl PMPI_Allgather
 	.type PMPI_Allgather, %function
 PMPI_Allgather:
-	adrp x16, millrace_slots+1432
-	ldr x16, [x16, :lo12:millrace_slots+1432]
+	adrp x16, millrace_slots+1464
+	ldr x16, [x16, :lo12:millrace_slots+1464]
 	br x16
 	.size PMPI_Allgather, .-PMPI_Allgather
 	.p2align 4
 	.globl MPI_Allgather_c
 	.type MPI_Allgather_c, %function
 MPI_Allgather_c:
-	adrp x16, millrace_slots+1440
-	ldr x16, [x16, :lo12:millrace_slots+1440]
+	adrp x16, millrace_slots+1472
+	ldr x16, [x16, :lo12:millrace_slots+1472]
 	br x16
 	.size MPI_Allgather_c, .-MPI_Allgather_c
 	.p2align 4
 	.globl PMPI_Allgather_c
 	.type PMPI_Allgather_c, %function
 PMPI_Allgather_c:
-	adrp x16, millrace_slots+1448
-	ldr x16, [x16, :lo12:millrace_slots+1448]
+	adrp x16, millrace_slots+1480
+	ldr x16, [x16, :lo12:millrace_slots+1480]
 	br x16
 	.size PMPI_Allgather_c, .-PMPI_Allgather_c
 	.p2align 4
 	.globl MPI_Allgatherv
 	.type MPI_Allgatherv, %function
 MPI_Allgatherv:
-	adrp x16, millrace_slots+1456
-	ldr x16, [x16, :lo12:millrace_slots+1456]
+	adrp x16, millrace_slots+1488
+	ldr x16, [x16, :lo12:millrace_slots+1488]
 	br x16
 	.size MPI_Allgatherv, .-MPI_Allgatherv
 	.p2align 4
 	.globl PMPI_Allgatherv
 	.type PMPI_Allgatherv, %function
 PMPI_Allgatherv:
-	adrp x16, millrace_slots+1464
-	ldr x16, [x16, :lo12:millrace_slots+1464]
+	adrp x16, millrace_slots+1496
+	ldr x16, [x16, :lo12:millrace_slots+1496]
 	br x16
 	.size PMPI_Allgatherv, .-PMPI_Allgatherv
 	.p2align 4
 	.globl MPI_Alltoall
 	.type MPI_Alltoall, %function
 MPI_Alltoall:
-	adrp x16, millrace_slots+1472
-	ldr x16, [x16, :lo12:millrace_slots+1472]
+	adrp x16, millrace_slots+1504
+	ldr x16, [x16, :lo12:millrace_slots+1504]
 	br x16
 	.size MPI_Alltoall, .-MPI_Alltoall
 	.p2align 4
 	.globl PMPI_Alltoall
 	.type PMPI_Alltoall, %function
 PMPI_Alltoall:
-	adrp x16, millrace_slots+1480
-	ldr x16, [x16, :lo12:millrace_slots+1480]
+	adrp x16, millrace_slots+1512
+	ldr x16, [x16, :lo12:millrace_slots+1512]
 	br x16
 	.size PMPI_Alltoall, .-PMPI_Alltoall
 	.p2align 4
 	.globl MPI_Alltoall_c
 	.type MPI_Alltoall_c, %function
 MPI_Alltoall_c:
-	adrp x16, millrace_slots+1488
-	ldr x16, [x16, :lo12:millrace_slots+1488]
+	adrp x16, millrace_slots+1520
+	ldr x16, [x16, :lo12:millrace_slots+1520]
 	br x16
 	.size MPI_Alltoall_c, .-MPI_Alltoall_c
 	.p2align 4
 	.globl PMPI_Alltoall_c
 	.type PMPI_Alltoall_c, %function
 PMPI_Alltoall_c:
-	adrp x16, millrace_slots+1496
-	ldr x16, [x16, :lo12:millrace_slots+1496]
+	adrp x16, millrace_slots+1528
+	ldr x16, [x16, :lo12:millrace_slots+1528]
 	br x16
 	.size PMPI_Alltoall_c, .-PMPI_Alltoall_c
 	.p2align 4
 	.globl MPI_Alltoallv
 	.type MPI_Alltoallv, %function
 MPI_Alltoallv:
-	adrp x16, millrace_slots+1504
-	ldr x16, [x16, :lo12:millrace_slots+1504]
+	adrp x16, millrace_slots+1536
+	ldr x16, [x16, :lo12:millrace_slots+1536]
 	br x16
 	.size MPI_Alltoallv, .-MPI_Alltoallv
 	.p2align 4
 	.globl PMPI_Alltoallv
 	.type PMPI_Alltoallv, %function
 PMPI_Alltoallv:
-	adrp x16, millrace_slots+1512
-	ldr x16, [x16, :lo12:millrace_slots+1512]
+	adrp x16, millrace_slots+1544
+	ldr x16, [x16, :lo12:millrace_slots+1544]
 	br x16
 	.size PMPI_Alltoallv, .-PMPI_Alltoallv
 	.p2align 4
 	.globl MPI_Alltoallw
 	.type MPI_Alltoallw, %function
 MPI_Alltoallw:
-	adrp x16, millrace_slots+1520
-	ldr x16, [x16, :lo12:millrace_slots+1520]
+	adrp x16, millrace_slots+1552
+	ldr x16, [x16, :lo12:millrace_slots+1552]
 	br x16
 	.size MPI_Alltoallw, .-MPI_Alltoallw
 	.p2align 4
 	.globl PMPI_Alltoallw
 	.type PMPI_Alltoallw, %function
 PMPI_Alltoallw:
-	adrp x16, millrace_slots+1528
-	ldr x16, [x16, :lo12:millrace_slots+1528]
+	adrp x16, millrace_slots+1560
+	ldr x16, [x16, :lo12:millrace_slots+1560]
 	br x16
 	.size PMPI_Alltoallw, .-PMPI_Alltoallw
 	.p2align 4
 	.globl MPI_Reduce
 	.type MPI_Reduce, %function
 MPI_Reduce:
-	adrp x16, millrace_slots+1536
-	ldr x16, [x16, :lo12:millrace_slots+1536]
+	adrp x16, millrace_slots+1568
+	ldr x16, [x16, :lo12:millrace_slots+1568]
 	br x16
 	.size MPI_Reduce, .-MPI_Reduce
 	.p2align 4
 	.globl PMPI_Reduce
 	.type PMPI_Reduce, %function
 PMPI_Reduce:
-	adrp x16, millrace_slots+1544
-	ldr x16, [x16, :lo12:millrace_slots+1544]
+	adrp x16, millrace_slots+1576
+	ldr x16, [x16, :lo12:millrace_slots+1576]
 	br x16
 	.size PMPI_Reduce, .-PMPI_Reduce
 	.p2align 4
 	.globl MPI_Reduce_c
 	.type MPI_Reduce_c, %function
 MPI_Reduce_c:
-	adrp x16, millrace_slots+1552
-	ldr x16, [x16, :lo12:millrace_slots+1552]
+	adrp x16, millrace_slots+1584
+	ldr x16, [x16, :lo12:millrace_slots+1584]
 	br x16
 	.size MPI_Reduce_c, .-MPI_Reduce_c
 	.p2align 4
 	.globl PMPI_Reduce_c
 	.type PMPI_Reduce_c, %function
 PMPI_Reduce_c:
-	adrp x16, millrace_slots+1560
-	ldr x16, [x16, :lo12:millrace_slots+1560]
+	adrp x16, millrace_slots+1592
+	ldr x16, [x16, :lo12:millrace_slots+1592]
 	br x16
 	.size PMPI_Reduce_c, .-PMPI_Reduce_c
 	.p2align 4
 	.globl MPI_Allreduce
 	.type MPI_Allreduce, %function
 MPI_Allreduce:
-	adrp x16, millrace_slots+1568
-	ldr x16, [x16, :lo12:millrace_slots+1568]
+	adrp x16, millrace_slots+1600
+	ldr x16, [x16, :lo12:millrace_slots+1600]
 	br x16
 	.size MPI_Allreduce, .-MPI_Allreduce
 	.p2align 4
 	.globl PMPI_Allreduce
 	.type PMPI_Allreduce, %function
 PMPI_Allreduce:
-	adrp x16, millrace_slots+1576
-	ldr x16, [x16, :lo12:millrace_slots+1576]
+	adrp x16, millrace_slots+1608
+	ldr x16, [x16, :lo12:millrace_slots+1608]
 	br x16
 	.size PMPI_Allreduce, .-PMPI_Allreduce
 	.p2align 4
 	.globl MPI_Allreduce_c
 	.type MPI_Allreduce_c, %function
 MPI_Allreduce_c:
-	adrp x16, millrace_slots+1584
-	ldr x16, [x16, :lo12:millrace_slots+1584]
+	adrp x16, millrace_slots+1616
+	ldr x16, [x16, :lo12:millrace_slots+1616]
 	br x16
 	.size MPI_Allreduce_c, .-MPI_Allreduce_c
 	.p2align 4
 	.globl PMPI_Allreduce_c
 	.type PMPI_Allreduce_c, %function
 PMPI_Allreduce_c:
-	adrp x16, millrace_slots+1592
-	ldr x16, [x16, :lo12:millrace_slots+1592]
+	adrp x16, millrace_slots+1624
+	ldr x16, [x16, :lo12:millrace_slots+1624]
 	br x16
 	.size PMPI_Allreduce_c, .-PMPI_Allreduce_c
 	.p2align 4
 	.globl MPI_Scan
 	.type MPI_Scan, %function
 MPI_Scan:
-	adrp x16, millrace_slots+1600
-	ldr x16, [x16, :lo12:millrace_slots+1600]
+	adrp x16, millrace_slots+1632
+	ldr x16, [x16, :lo12:millrace_slots+1632]
 	br x16
 	.size MPI_Scan, .-MPI_Scan
 	.p2align 4
 	.globl PMPI_Scan
 	.type PMPI_Scan, %function
 PMPI_Scan:
-	adrp x16, millrace_slots+1608
-	ldr x16, [x16, :lo12:millrace_slots+1608]
+	adrp x16, millrace_slots+1640
+	ldr x16, [x16, :lo12:millrace_slots+1640]
 	br x16
 	.size PMPI_Scan, .-PMPI_Scan
 	.p2align 4
 	.globl MPI_Scan_c
 	.type MPI_Scan_c, %function
 MPI_Scan_c:
-	adrp x16, millrace_slots+1616
-	ldr x16, [x16, :lo12:millrace_slots+1616]
+	adrp x16, millrace_slots+1648
+	ldr x16, [x16, :lo12:millrace_slots+1648]
 	br x16
 	.size MPI_Scan_c, .-MPI_Scan_c
 	.p2align 4
 	.globl PMPI_Scan_c
 	.type PMPI_Scan_c, %function
 PMPI_Scan_c:
-	adrp x16, millrace_slots+1624
-	ldr x16, [x16, :lo12:millrace_slots+1624]
+	adrp x16, millrace_slots+1656
+	ldr x16, [x16, :lo12:millrace_slots+1656]
 	br x16
 	.size PMPI_Scan_c, .-PMPI_Scan_c
 	.p2align 4
 	.globl MPI_Exscan
 	.type MPI_Exscan, %function
 MPI_Exscan:
-	adrp x16, millrace_slots+1632
-	ldr x16, [x16, :lo12:millrace_slots+1632]
+	adrp x16, millrace_slots+1664
+	ldr x16, [x16, :lo12:millrace_slots+1664]
 	br x16
 	.size MPI_Exscan, .-MPI_Exscan
 	.p2align 4
 	.globl PMPI_Exscan
 	.type PMPI_Exscan, %function
 PMPI_Exscan:
-	adrp x16, millrace_slots+1640
-	ldr x16, [x16, :lo12:millrace_slots+1640]
+	adrp x16, millrace_slots+1672
+	ldr x16, [x16, :lo12:millrace_slots+1672]
 	br x16
 	.size PMPI_Exscan, .-PMPI_Exscan
 	.p2align 4
 	.globl MPI_Exscan_c
 	.type MPI_Exscan_c, %function
 MPI_Exscan_c:
-	adrp x16, millrace_slots+1648
-	ldr x16, [x16, :lo12:millrace_slots+1648]
+	adrp x16, millrace_slots+1680
+	ldr x16, [x16, :lo12:millrace_slots+1680]
 	br x16
 	.size MPI_Exscan_c, .-MPI_Exscan_c
 	.p2align 4
 	.globl PMPI_Exscan_c
 	.type PMPI_Exscan_c, %function
 PMPI_Exscan_c:
-	adrp x16, millrace_slots+1656
-	ldr x16, [x16, :lo12:millrace_slots+1656]
+	adrp x16, millrace_slots+1688
+	ldr x16, [x16, :lo12:millrace_slots+1688]
 	br x16
 	.size PMPI_Exscan_c, .-PMPI_Exscan_c
 	.p2align 4
 	.globl MPI_Reduce_scatter
 	.type MPI_Reduce_scatter, %function
 MPI_Reduce_scatter:
-	adrp x16, millrace_slots+1664
-	ldr x16, [x16, :lo12:millrace_slots+1664]
+	adrp x16, millrace_slots+1696
+	ldr x16, [x16, :lo12:millrace_slots+1696]
 	br x16
 	.size MPI_Reduce_scatter, .-MPI_Reduce_scatter
 	.p2align 4
 	.globl PMPI_Reduce_scatter
 	.type PMPI_Reduce_scatter, %function
 PMPI_Reduce_scatter:
-	adrp x16, millrace_slots+1672
-	ldr x16, [x16, :lo12:millrace_slots+1672]
+	adrp x16, millrace_slots+1704
+	ldr x16, [x16, :lo12:millrace_slots+1704]
 	br x16
 	.size PMPI_Reduce_scatter, .-PMPI_Reduce_scatter
 	.p2align 4
 	.globl MPI_Reduce_scatter_block
 	.type MPI_Reduce_scatter_block, %function
 MPI_Reduce_scatter_block:
-	adrp x16, millrace_slots+1680
-	ldr x16, [x16, :lo12:millrace_slots+1680]
+	adrp x16, millrace_slots+1712
+	ldr x16, [x16, :lo12:millrace_slots+1712]
 	br x16
 	.size MPI_Reduce_scatter_block, .-MPI_Reduce_scatter_block
 	.p2align 4
 	.globl PMPI_Reduce_scatter_block
 	.type PMPI_Reduce_scatter_block, %function
 PMPI_Reduce_scatter_block:
-	adrp x16, millrace_slots+1688
-	ldr x16, [x16, :lo12:millrace_slots+1688]
+	adrp x16, millrace_slots+1720
+	ldr x16, [x16, :lo12:millrace_slots+1720]
 	br x16
 	.size PMPI_Reduce_scatter_block, .-PMPI_Reduce_scatter_block
 	.p2align 4
 	.globl MPI_Reduce_scatter_block_c
 	.type MPI_Reduce_scatter_block_c, %function
 MPI_Reduce_scatter_block_c:
-	adrp x16, millrace_slots+1696
-	ldr x16, [x16, :lo12:millrace_slots+1696]
+	adrp x16, millrace_slots+1728
+	ldr x16, [x16, :lo12:millrace_slots+1728]
 	br x16
 	.size MPI_Reduce_scatter_block_c, .-MPI_Reduce_scatter_block_c
 	.p2align 4
 	.globl PMPI_Reduce_scatter_block_c
 	.type PMPI_Reduce_scatter_block_c, %function
 PMPI_Reduce_scatter_block_c:
-	adrp x16, millrace_slots+1704
-	ldr x16, [x16, :lo12:millrace_slots+1704]
+	adrp x16, millrace_slots+1736
+	ldr x16, [x16, :lo12:millrace_slots+1736]
 	br x16
 	.size PMPI_Reduce_scatter_block_c, .-PMPI_Reduce_scatter_block_c
 	.p2align 4
 	.globl MPI_Neighbor_allgather
 	.type MPI_Neighbor_allgather, %function
 MPI_Neighbor_allgather:
-	adrp x16, millrace_slots+1712
-	ldr x16, [x16, :lo12:millrace_slots+1712]
+	adrp x16, millrace_slots+1744
+	ldr x16, [x16, :lo12:millrace_slots+1744]
 	br x16
 	.size MPI_Neighbor_allgather, .-MPI_Neighbor_allgather
 	.p2align 4
 	.globl PMPI_Neighbor_allgather
 	.type PMPI_Neighbor_allgather, %function
 PMPI_Neighbor_allgather:
-	adrp x16, millrace_slots+1720
-	ldr x16, [x16, :lo12:millrace_slots+1720]
+	adrp x16, millrace_slots+1752
+	ldr x16, [x16, :lo12:millrace_slots+1752]
 	br x16
 	.size PMPI_Neighbor_allgather, .-PMPI_Neighbor_allgather
 	.p2align 4
 	.globl MPI_Neighbor_allgather_c
 	.type MPI_Neighbor_allgather_c, %function
 MPI_Neighbor_allgather_c:
-	adrp x16, millrace_slots+1728
-	ldr x16, [x16, :lo12:millrace_slots+1728]
+	adrp x16, millrace_slots+1760
+	ldr x16, [x16, :lo12:millrace_slots+1760]
 	br x16
 	.size MPI_Neighbor_allgather_c, .-MPI_Neighbor_allgather_c
 	.p2align 4
 	.globl PMPI_Neighbor_allgather_c
 	.type PMPI_Neighbor_allgather_c, %function
 PMPI_Neighbor_allgather_c:
-	adrp x16, millrace_slots+1736
-	ldr x16, [x16, :lo12:millrace_slots+1736]
+	adrp x16, millrace_slots+1768
+	ldr x16, [x16, :lo12:millrace_slots+1768]
 	br x16
 	.size PMPI_Neighbor_allgather_c, .-PMPI_Neighbor_allgather_c
 	.p2align 4
 	.globl MPI_Neighbor_allgatherv
 	.type MPI_Neighbor_allgatherv, %function
 MPI_Neighbor_allgatherv:
-	adrp x16, millrace_slots+1744
-	ldr x16, [x16, :lo12:millrace_slots+1744]
+	adrp x16, millrace_slots+1776
+	ldr x16, [x16, :lo12:millrace_slots+1776]
 	br x16
 	.size MPI_Neighbor_allgatherv, .-MPI_Neighbor_allgatherv
 	.p2align 4
 	.globl PMPI_Neighbor_allgatherv
 	.type PMPI_Neighbor_allgatherv, %function
 PMPI_Neighbor_allgatherv:
-	adrp x16, millrace_slots+1752
-	ldr x16, [x16, :lo12:millrace_slots+1752]
+	adrp x16, millrace_slots+1784
+	ldr x16, [x16, :lo12:millrace_slots+1784]
 	br x16
 	.size PMPI_Neighbor_allgatherv, .-PMPI_Neighbor_allgatherv
 	.p2align 4
 	.globl MPI_Neighbor_alltoall
 	.type MPI_Neighbor_alltoall, %function
 MPI_Neighbor_alltoall:
-	adrp x16, millrace_slots+1760
-	ldr x16, [x16, :lo12:millrace_slots+1760]
+	adrp x16, millrace_slots+1792
+	ldr x16, [x16, :lo12:millrace_slots+1792]
 	br x16
 	.size MPI_Neighbor_alltoall, .-MPI_Neighbor_alltoall
 	.p2align 4
 	.globl PMPI_Neighbor_alltoall
 	.type PMPI_Neighbor_alltoall, %function
 PMPI_Neighbor_alltoall:
-	adrp x16, millrace_slots+1768
-	ldr x16, [x16, :lo12:millrace_slots+1768]
+	adrp x16, millrace_slots+1800
+	ldr x16, [x16, :lo12:millrace_slots+1800]
 	br x16
 	.size PMPI_Neighbor_alltoall, .-PMPI_Neighbor_alltoall
 	.p2align 4
 	.globl MPI_Neighbor_alltoall_c
 	.type MPI_Neighbor_alltoall_c, %function
 MPI_Neighbor_alltoall_c:
-	adrp x16, millrace_slots+1776
-	ldr x16, [x16, :lo12:millrace_slots+1776]
+	adrp x16, millrace_slots+1808
+	ldr x16, [x16, :lo12:millrace_slots+1808]
 	br x16
 	.size MPI_Neighbor_alltoall_c, .-MPI_Neighbor_alltoall_c
 	.p2align 4
 	.globl PMPI_Neighbor_alltoall_c
 	.type PMPI_Neighbor_alltoall_c, %function
 PMPI_Neighbor_alltoall_c:
-	adrp x16, millrace_slots+1784
-	ldr x16, [x16, :lo12:millrace_slots+1784]
+	adrp x16, millrace_slots+1816
+	ldr x16, [x16, :lo12:millrace_slots+1816]
 	br x16
 	.size PMPI_Neighbor_alltoall_c, .-PMPI_Neighbor_alltoall_c
 	.p2align 4
 	.globl MPI_Neighbor_alltoallv
 	.type MPI_Neighbor_alltoallv, %function
 MPI_Neighbor_alltoallv:
-	adrp x16, millrace_slots+1792
-	ldr x16, [x16, :lo12:millrace_slots+1792]
+	adrp x16, millrace_slots+1824
+	ldr x16, [x16, :lo12:millrace_slots+1824]
 	br x16
 	.size MPI_Neighbor_alltoallv, .-MPI_Neighbor_alltoallv
 	.p2align 4
 	.globl PMPI_Neighbor_alltoallv
 	.type PMPI_Neighbor_alltoallv, %function
 PMPI_Neighbor_alltoallv:
-	adrp x16, millrace_slots+1800
-	ldr x16, [x16, :lo12:millrace_slots+1800]
+	adrp x16, millrace_slots+1832
+	ldr x16, [x16, :lo12:millrace_slots+1832]
 	br x16
 	.size PMPI_Neighbor_alltoallv, .-PMPI_Neighbor_alltoallv
 	.p2align 4
 	.globl MPI_Neighbor_alltoallw
 	.type MPI_Neighbor_alltoallw, %function
 MPI_Neighbor_alltoallw:
-	adrp x16, millrace_slots+1808
-	ldr x16, [x16, :lo12:millrace_slots+1808]
+	adrp x16, millrace_slots+1840
+	ldr x16, [x16, :lo12:millrace_slots+1840]
 	br x16
 	.size MPI_Neighbor_alltoallw, .-MPI_Neighbor_alltoallw
 	.p2align 4
 	.globl PMPI_Neighbor_alltoallw
 	.type PMPI_Neighbor_alltoallw, %function
 PMPI_Neighbor_alltoallw:
-	adrp x16, millrace_slots+1816
-	ldr x16, [x16, :lo12:millrace_slots+1816]
+	adrp x16, millrace_slots+1848
+	ldr x16, [x16, :lo12:millrace_slots+1848]
 	br x16
 	.size PMPI_Neighbor_alltoallw, .-PMPI_Neighbor_alltoallw
 	.p2align 4
 	.globl MPI_Comm_dup
 	.type MPI_Comm_dup, %function
 MPI_Comm_dup:
-	adrp x16, millrace_slots+1824
-	ldr x16, [x16, :lo12:millrace_slots+1824]
+	adrp x16, millrace_slots+1856
+	ldr x16, [x16, :lo12:millrace_slots+1856]
 	br x16
 	.size MPI_Comm_dup, .-MPI_Comm_dup
 	.p2align 4
 	.globl PMPI_Comm_dup
 	.type PMPI_Comm_dup, %function
 PMPI_Comm_dup:
-	adrp x16, millrace_slots+1832
-	ldr x16, [x16, :lo12:millrace_slots+1832]
+	adrp x16, millrace_slots+1864
+	ldr x16, [x16, :lo12:millrace_slots+1864]
 	br x16
 	.size PMPI_Comm_dup, .-PMPI_Comm_dup
 	.p2align 4
 	.globl MPI_Comm_dup_with_info
 	.type MPI_Comm_dup_with_info, %function
 MPI_Comm_dup_with_info:
-	adrp x16, millrace_slots+1840
-	ldr x16, [x16, :lo12:millrace_slots+1840]
+	adrp x16, millrace_slots+1872
+	ldr x16, [x16, :lo12:millrace_slots+1872]
 	br x16
 	.size MPI_Comm_dup_with_info, .-MPI_Comm_dup_with_info
 	.p2align 4
 	.globl PMPI_Comm_dup_with_info
 	.type PMPI_Comm_dup_with_info, %function
 PMPI_Comm_dup_with_info:
-	adrp x16, millrace_slots+1848
-	ldr x16, [x16, :lo12:millrace_slots+1848]
+	adrp x16, millrace_slots+1880
+	ldr x16, [x16, :lo12:millrace_slots+1880]
 	br x16
 	.size PMPI_Comm_dup_with_info, .-PMPI_Comm_dup_with_info
 	.p2align 4
 	.globl MPI_Comm_split
 	.type MPI_Comm_split, %function
 MPI_Comm_split:
-	adrp x16, millrace_slots+1856
-	ldr x16, [x16, :lo12:millrace_slots+1856]
+	adrp x16, millrace_slots+1888
+	ldr x16, [x16, :lo12:millrace_slots+1888]
 	br x16
 	.size MPI_Comm_split, .-MPI_Comm_split
 	.p2align 4
 	.globl PMPI_Comm_split
 	.type PMPI_Comm_split, %function
 PMPI_Comm_split:
-	adrp x16, millrace_slots+1864
-	ldr x16, [x16, :lo12:millrace_slots+1864]
+	adrp x16, millrace_slots+1896
+	ldr x16, [x16, :lo12:millrace_slots+1896]
 	br x16
 	.size PMPI_Comm_split, .-PMPI_Comm_split
 	.p2align 4
 	.globl MPI_Comm_split_type
 	.type MPI_Comm_split_type, %function
 MPI_Comm_split_type:
-	adrp x16, millrace_slots+1872
-	ldr x16, [x16, :lo12:millrace_slots+1872]
+	adrp x16, millrace_slots+1904
+	ldr x16, [x16, :lo12:millrace_slots+1904]
 	br x16
 	.size MPI_Comm_split_type, .-MPI_Comm_split_type
 	.p2align 4
 	.globl PMPI_Comm_split_type
 	.type PMPI_Comm_split_type, %function
 PMPI_Comm_split_type:
-	adrp x16, millrace_slots+1880
-	ldr x16, [x16, :lo12:millrace_slots+1880]
+	adrp x16, millrace_slots+1912
+	ldr x16, [x16, :lo12:millrace_slots+1912]
 	br x16
 	.size PMPI_Comm_split_type, .-PMPI_Comm_split_type
 	.p2align 4
 	.globl MPI_Comm_create
 	.type MPI_Comm_create, %function
 MPI_Comm_create:
-	adrp x16, millrace_slots+1888
-	ldr x16, [x16, :lo12:millrace_slots+1888]
+	adrp x16, millrace_slots+1920
+	ldr x16, [x16, :lo12:millrace_slots+1920]
 	br x16
 	.size MPI_Comm_create, .-MPI_Comm_create
 	.p2align 4
 	.globl PMPI_Comm_create
 	.type PMPI_Comm_create, %function
 PMPI_Comm_create:
-	adrp x16, millrace_slots+1896
-	ldr x16, [x16, :lo12:millrace_slots+1896]
+	adrp x16, millrace_slots+1928
+	ldr x16, [x16, :lo12:millrace_slots+1928]
 	br x16
 	.size PMPI_Comm_create, .-PMPI_Comm_create
 	.p2align 4
 	.globl MPI_Comm_create_group
 	.type MPI_Comm_create_group, %function
 MPI_Comm_create_group:
-	adrp x16, millrace_slots+1904
-	ldr x16, [x16, :lo12:millrace_slots+1904]
+	adrp x16, millrace_slots+1936
+	ldr x16, [x16, :lo12:millrace_slots+1936]
 	br x16
 	.size MPI_Comm_create_group, .-MPI_Comm_create_group
 	.p2align 4
 	.globl PMPI_Comm_create_group
 	.type PMPI_Comm_create_group, %function
 PMPI_Comm_create_group:
-	adrp x16, millrace_slots+1912
-	ldr x16, [x16, :lo12:millrace_slots+1912]
+	adrp x16, millrace_slots+1944
+	ldr x16, [x16, :lo12:millrace_slots+1944]
 	br x16
 	.size PMPI_Comm_create_group, .-PMPI_Comm_create_group
 	.p2align 4
 	.globl MPI_Cart_create
 	.type MPI_Cart_create, %function
 MPI_Cart_create:
-	adrp x16, millrace_slots+1920
-	ldr x16, [x16, :lo12:millrace_slots+1920]
+	adrp x16, millrace_slots+1952
+	ldr x16, [x16, :lo12:millrace_slots+1952]
 	br x16
 	.size MPI_Cart_create, .-MPI_Cart_create
 	.p2align 4
 	.globl PMPI_Cart_create
 	.type PMPI_Cart_create, %function
 PMPI_Cart_create:
-	adrp x16, millrace_slots+1928
-	ldr x16, [x16, :lo12:millrace_slots+1928]
+	adrp x16, millrace_slots+1960
+	ldr x16, [x16, :lo12:millrace_slots+1960]
 	br x16
 	.size PMPI_Cart_create, .-PMPI_Cart_create
 	.p2align 4
 	.globl MPI_Cart_sub
 	.type MPI_Cart_sub, %function
 MPI_Cart_sub:
-	adrp x16, millrace_slots+1936
-	ldr x16, [x16, :lo12:millrace_slots+1936]
+	adrp x16, millrace_slots+1968
+	ldr x16, [x16, :lo12:millrace_slots+1968]
 	br x16
 	.size MPI_Cart_sub, .-MPI_Cart_sub
 	.p2align 4
 	.globl PMPI_Cart_sub
 	.type PMPI_Cart_sub, %function
 PMPI_Cart_sub:
-	adrp x16, millrace_slots+1944
-	ldr x16, [x16, :lo12:millrace_slots+1944]
+	adrp x16, millrace_slots+1976
+	ldr x16, [x16, :lo12:millrace_slots+1976]
 	br x16
 	.size PMPI_Cart_sub, .-PMPI_Cart_sub
 	.p2align 4
 	.globl MPI_Graph_create
 	.type MPI_Graph_create, %function
 MPI_Graph_create:
-	adrp x16, millrace_slots+1952
-	ldr x16, [x16, :lo12:millrace_slots+1952]
+	adrp x16, millrace_slots+1984
+	ldr x16, [x16, :lo12:millrace_slots+1984]
 	br x16
 	.size MPI_Graph_create, .-MPI_Graph_create
 	.p2align 4
 	.globl PMPI_Graph_create
 	.type PMPI_Graph_create, %function
 PMPI_Graph_create:
-	adrp x16, millrace_slots+1960
-	ldr x16, [x16, :lo12:millrace_slots+1960]
+	adrp x16, millrace_slots+1992
+	ldr x16, [x16, :lo12:millrace_slots+1992]
 	br x16
 	.size PMPI_Graph_create, .-PMPI_Graph_create
 	.p2align 4
 	.globl MPI_Dist_graph_create
 	.type MPI_Dist_graph_create, %function
 MPI_Dist_graph_create:
-	adrp x16, millrace_slots+1968
-	ldr x16, [x16, :lo12:millrace_slots+1968]
+	adrp x16, millrace_slots+2000
+	ldr x16, [x16, :lo12:millrace_slots+2000]
 	br x16
 	.size MPI_Dist_graph_create, .-MPI_Dist_graph_create
 	.p2align 4
 	.globl PMPI_Dist_graph_create
 	.type PMPI_Dist_graph_create, %function
 PMPI_Dist_graph_create:
-	adrp x16, millrace_slots+1976
-	ldr x16, [x16, :lo12:millrace_slots+1976]
+	adrp x16, millrace_slots+2008
+	ldr x16, [x16, :lo12:millrace_slots+2008]
 	br x16
 	.size PMPI_Dist_graph_create, .-PMPI_Dist_graph_create
 	.p2align 4
 	.globl MPI_Dist_graph_create_adjacent
 	.type MPI_Dist_graph_create_adjacent, %function
 MPI_Dist_graph_create_adjacent:
-	adrp x16, millrace_slots+1984
-	ldr x16, [x16, :lo12:millrace_slots+1984]
+	adrp x16, millrace_slots+2016
+	ldr x16, [x16, :lo12:millrace_slots+2016]
 	br x16
 	.size MPI_Dist_graph_create_adjacent, .-MPI_Dist_graph_create_adjacent
 	.p2align 4
 	.globl PMPI_Dist_graph_create_adjacent
 	.type PMPI_Dist_graph_create_adjacent, %function
 PMPI_Dist_graph_create_adjacent:
-	adrp x16, millrace_slots+1992
-	ldr x16, [x16, :lo12:millrace_slots+1992]
+	adrp x16, millrace_slots+2024
+	ldr x16, [x16, :lo12:millrace_slots+2024]
 	br x16
 	.size PMPI_Dist_graph_create_adjacent, .-PMPI_Dist_graph_create_adjacent
 	.p2align 4
 	.globl MPI_Intercomm_create
 	.type MPI_Intercomm_create, %function
 MPI_Intercomm_create:
-	adrp x16, millrace_slots+2000
-	ldr x16, [x16, :lo12:millrace_slots+2000]
+	adrp x16, millrace_slots+2032
+	ldr x16, [x16, :lo12:millrace_slots+2032]
 	br x16
 	.size MPI_Intercomm_create, .-MPI_Intercomm_create
 	.p2align 4
 	.globl PMPI_Intercomm_create
 	.type PMPI_Intercomm_create, %function
 PMPI_Intercomm_create:
-	adrp x16, millrace_slots+2008
-	ldr x16, [x16, :lo12:millrace_slots+2008]
+	adrp x16, millrace_slots+2040
+	ldr x16, [x16, :lo12:millrace_slots+2040]
 	br x16
 	.size PMPI_Intercomm_create, .-PMPI_Intercomm_create
 	.p2align 4
 	.globl MPI_Intercomm_merge
 	.type MPI_Intercomm_merge, %function
 MPI_Intercomm_merge:
-	adrp x16, millrace_slots+2016
-	ldr x16, [x16, :lo12:millrace_slots+2016]
+	adrp x16, millrace_slots+2048
+	ldr x16, [x16, :lo12:millrace_slots+2048]
 	br x16
 	.size MPI_Intercomm_merge, .-MPI_Intercomm_merge
 	.p2align 4
 	.globl PMPI_Intercomm_merge
 	.type PMPI_Intercomm_merge, %function
 PMPI_Intercomm_merge:
-	adrp x16, millrace_slots+2024
-	ldr x16, [x16, :lo12:millrace_slots+2024]
+	adrp x16, millrace_slots+2056
+	ldr x16, [x16, :lo12:millrace_slots+2056]
 	br x16
 	.size PMPI_Intercomm_merge, .-PMPI_Intercomm_merge
 	.p2align 4
 	.globl MPI_Comm_spawn
 	.type MPI_Comm_spawn, %function
 MPI_Comm_spawn:
-	adrp x16, millrace_slots+2032
-	ldr x16, [x16, :lo12:millrace_slots+2032]
+	adrp x16, millrace_slots+2064
+	ldr x16, [x16, :lo12:millrace_slots+2064]
 	br x16
 	.size MPI_Comm_spawn, .-MPI_Comm_spawn
 	.p2align 4
 	.globl PMPI_Comm_spawn
 	.type PMPI_Comm_spawn, %function
 PMPI_Comm_spawn:
-	adrp x16, millrace_slots+2040
-	ldr x16, [x16, :lo12:millrace_slots+2040]
+	adrp x16, millrace_slots+2072
+	ldr x16, [x16, :lo12:millrace_slots+2072]
 	br x16
 	.size PMPI_Comm_spawn, .-PMPI_Comm_spawn
 	.p2align 4
 	.globl MPI_Comm_spawn_multiple
 	.type MPI_Comm_spawn_multiple, %function
 MPI_Comm_spawn_multiple:
-	adrp x16, millrace_slots+2048
-	ldr x16, [x16, :lo12:millrace_slots+2048]
+	adrp x16, millrace_slots+2080
+	ldr x16, [x16, :lo12:millrace_slots+2080]
 	br x16
 	.size MPI_Comm_spawn_multiple, .-MPI_Comm_spawn_multiple
 	.p2align 4
 	.globl PMPI_Comm_spawn_multiple
 	.type PMPI_Comm_spawn_multiple, %function
 PMPI_Comm_spawn_multiple:
-	adrp x16, millrace_slots+2056
-	ldr x16, [x16, :lo12:millrace_slots+2056]
+	adrp x16, millrace_slots+2088
+	ldr x16, [x16, :lo12:millrace_slots+2088]
 	br x16
 	.size PMPI_Comm_spawn_multiple, .-PMPI_Comm_spawn_multiple
 	.p2align 4
 	.globl MPI_Comm_accept
 	.type MPI_Comm_accept, %function
 MPI_Comm_accept:
-	adrp x16, millrace_slots+2064
-	ldr x16, [x16, :lo12:millrace_slots+2064]
+	adrp x16, millrace_slots+2096
+	ldr x16, [x16, :lo12:millrace_slots+2096]
 	br x16
 	.size MPI_Comm_accept, .-MPI_Comm_accept
 	.p2align 4
 	.globl PMPI_Comm_accept
 	.type PMPI_Comm_accept, %function
 PMPI_Comm_accept:
-	adrp x16, millrace_slots+2072
-	ldr x16, [x16, :lo12:millrace_slots+2072]
+	adrp x16, millrace_slots+2104
+	ldr x16, [x16, :lo12:millrace_slots+2104]
 	br x16
 	.size PMPI_Comm_accept, .-PMPI_Comm_accept
 	.p2align 4
 	.globl MPI_Comm_connect
 	.type MPI_Comm_connect, %function
 MPI_Comm_connect:
-	adrp x16, millrace_slots+2080
-	ldr x16, [x16, :lo12:millrace_slots+2080]
+	adrp x16, millrace_slots+2112
+	ldr x16, [x16, :lo12:millrace_slots+2112]
 	br x16
 	.size MPI_Comm_connect, .-MPI_Comm_connect
 	.p2align 4
 	.globl PMPI_Comm_connect
 	.type PMPI_Comm_connect, %function
 PMPI_Comm_connect:
-	adrp x16, millrace_slots+2088
-	ldr x16, [x16, :lo12:millrace_slots+2088]
+	adrp x16, millrace_slots+2120
+	ldr x16, [x16, :lo12:millrace_slots+2120]
 	br x16
 	.size PMPI_Comm_connect, .-PMPI_Comm_connect
 	.p2align 4
 	.globl MPI_Win_create
 	.type MPI_Win_create, %function
 MPI_Win_create:
-	adrp x16, millrace_slots+2096
-	ldr x16, [x16, :lo12:millrace_slots+2096]
+	adrp x16, millrace_slots+2128
+	ldr x16, [x16, :lo12:millrace_slots+2128]
 	br x16
 	.size MPI_Win_create, .-MPI_Win_create
 	.p2align 4
 	.globl PMPI_Win_create
 	.type PMPI_Win_create, %function
 PMPI_Win_create:
-	adrp x16, millrace_slots+2104
-	ldr x16, [x16, :lo12:millrace_slots+2104]
+	adrp x16, millrace_slots+2136
+	ldr x16, [x16, :lo12:millrace_slots+2136]
 	br x16
 	.size PMPI_Win_create, .-PMPI_Win_create
 	.p2align 4
 	.globl MPI_Win_create_c
 	.type MPI_Win_create_c, %function
 MPI_Win_create_c:
-	adrp x16, millrace_slots+2112
-	ldr x16, [x16, :lo12:millrace_slots+2112]
+	adrp x16, millrace_slots+2144
+	ldr x16, [x16, :lo12:millrace_slots+2144]
 	br x16
 	.size MPI_Win_create_c, .-MPI_Win_create_c
 	.p2align 4
 	.globl PMPI_Win_create_c
 	.type PMPI_Win_create_c, %function
 PMPI_Win_create_c:
-	adrp x16, millrace_slots+2120
-	ldr x16, [x16, :lo12:millrace_slots+2120]
+	adrp x16, millrace_slots+2152
+	ldr x16, [x16, :lo12:millrace_slots+2152]
 	br x16
 	.size PMPI_Win_create_c, .-PMPI_Win_create_c
 	.p2align 4
 	.globl MPI_Win_create_dynamic
 	.type MPI_Win_create_dynamic, %function
 MPI_Win_create_dynamic:
-	adrp x16, millrace_slots+2128
-	ldr x16, [x16, :lo12:millrace_slots+2128]
+	adrp x16, millrace_slots+2160
+	ldr x16, [x16, :lo12:millrace_slots+2160]
 	br x16
 	.size MPI_Win_create_dynamic, .-MPI_Win_create_dynamic
 	.p2align 4
 	.globl PMPI_Win_create_dynamic
 	.type PMPI_Win_create_dynamic, %function
 PMPI_Win_create_dynamic:
-	adrp x16, millrace_slots+2136
-	ldr x16, [x16, :lo12:millrace_slots+2136]
+	adrp x16, millrace_slots+2168
+	ldr x16, [x16, :lo12:millrace_slots+2168]
 	br x16
 	.size PMPI_Win_create_dynamic, .-PMPI_Win_create_dynamic
 	.p2align 4
 	.globl MPI_Win_allocate
 	.type MPI_Win_allocate, %function
 MPI_Win_allocate:
-	adrp x16, millrace_slots+2144
-	ldr x16, [x16, :lo12:millrace_slots+2144]
+	adrp x16, millrace_slots+2176
+	ldr x16, [x16, :lo12:millrace_slots+2176]
 	br x16
 	.size MPI_Win_allocate, .-MPI_Win_allocate
 	.p2align 4
 	.globl PMPI_Win_allocate
 	.type PMPI_Win_allocate, %function
 PMPI_Win_allocate:
-	adrp x16, millrace_slots+2152
-	ldr x16, [x16, :lo12:millrace_slots+2152]
+	adrp x16, millrace_slots+2184
+	ldr x16, [x16, :lo12:millrace_slots+2184]
 	br x16
 	.size PMPI_Win_allocate, .-PMPI_Win_allocate
 	.p2align 4
 	.globl MPI_Win_allocate_c
 	.type MPI_Win_allocate_c, %function
 MPI_Win_allocate_c:
-	adrp x16, millrace_slots+2160
-	ldr x16, [x16, :lo12:millrace_slots+2160]
+	adrp x16, millrace_slots+2192
+	ldr x16, [x16, :lo12:millrace_slots+2192]
 	br x16
 	.size MPI_Win_allocate_c, .-MPI_Win_allocate_c
 	.p2align 4
 	.globl PMPI_Win_allocate_c
 	.type PMPI_Win_allocate_c, %function
 PMPI_Win_allocate_c:
-	adrp x16, millrace_slots+2168
-	ldr x16, [x16, :lo12:millrace_slots+2168]
+	adrp x16, millrace_slots+2200
+	ldr x16, [x16, :lo12:millrace_slots+2200]
 	br x16
 	.size PMPI_Win_allocate_c, .-PMPI_Win_allocate_c
 	.p2align 4
 	.globl MPI_Win_allocate_shared
 	.type MPI_Win_allocate_shared, %function
 MPI_Win_allocate_shared:
-	adrp x16, millrace_slots+2176
-	ldr x16, [x16, :lo12:millrace_slots+2176]
+	adrp x16, millrace_slots+2208
+	ldr x16, [x16, :lo12:millrace_slots+2208]
 	br x16
 	.size MPI_Win_allocate_shared, .-MPI_Win_allocate_shared
 	.p2align 4
 	.globl PMPI_Win_allocate_shared
 	.type PMPI_Win_allocate_shared, %function
 PMPI_Win_allocate_shared:
-	adrp x16, millrace_slots+2184
-	ldr x16, [x16, :lo12:millrace_slots+2184]
+	adrp x16, millrace_slots+2216
+	ldr x16, [x16, :lo12:millrace_slots+2216]
 	br x16
 	.size PMPI_Win_allocate_shared, .-PMPI_Win_allocate_shared
 	.p2align 4
 	.globl MPI_Win_allocate_shared_c
 	.type MPI_Win_allocate_shared_c, %function
 MPI_Win_allocate_shared_c:
-	adrp x16, millrace_slots+2192
-	ldr x16, [x16, :lo12:millrace_slots+2192]
+	adrp x16, millrace_slots+2224
+	ldr x16, [x16, :lo12:millrace_slots+2224]
 	br x16
 	.size MPI_Win_allocate_shared_c, .-MPI_Win_allocate_shared_c
 	.p2align 4
 	.globl PMPI_Win_allocate_shared_c
 	.type PMPI_Win_allocate_shared_c, %function
 PMPI_Win_allocate_shared_c:
-	adrp x16, millrace_slots+2200
-	ldr x16, [x16, :lo12:millrace_slots+2200]
+	adrp x16, millrace_slots+2232
+	ldr x16, [x16, :lo12:millrace_slots+2232]
 	br x16
 	.size PMPI_Win_allocate_shared_c, .-PMPI_Win_allocate_shared_c
 	.p2align 4
 	.globl MPI_Win_fence
 	.type MPI_Win_fence, %function
 MPI_Win_fence:
-	adrp x16, millrace_slots+2208
-	ldr x16, [x16, :lo12:millrace_slots+2208]
+	adrp x16, millrace_slots+2240
+	ldr x16, [x16, :lo12:millrace_slots+2240]
 	br x16
 	.size MPI_Win_fence, .-MPI_Win_fence
 	.p2align 4
 	.globl PMPI_Win_fence
 	.type PMPI_Win_fence, %function
 PMPI_Win_fence:
-	adrp x16, millrace_slots+2216
-	ldr x16, [x16, :lo12:millrace_slots+2216]
+	adrp x16, millrace_slots+2248
+	ldr x16, [x16, :lo12:millrace_slots+2248]
 	br x16
 	.size PMPI_Win_fence, .-PMPI_Win_fence
 	.p2align 4
 	.globl MPI_Win_free
 	.type MPI_Win_free, %function
 MPI_Win_free:
-	adrp x16, millrace_slots+2224
-	ldr x16, [x16, :lo12:millrace_slots+2224]
+	adrp x16, millrace_slots+2256
+	ldr x16, [x16, :lo12:millrace_slots+2256]
 	br x16
 	.size MPI_Win_free, .-MPI_Win_free
 	.p2align 4
 	.globl PMPI_Win_free
 	.type PMPI_Win_free, %function
 PMPI_Win_free:
-	adrp x16, millrace_slots+2232
-	ldr x16, [x16, :lo12:millrace_slots+2232]
+	adrp x16, millrace_slots+2264
+	ldr x16, [x16, :lo12:millrace_slots+2264]
 	br x16
 	.size PMPI_Win_free, .-PMPI_Win_free
 
@@ -3102,6 +3134,18 @@ PMPI_Win_free:
 .Llazy279:
 	mov w17, #279
 	b .Llazy
+.Llazy280:
+	mov w17, #280
+	b .Llazy
+.Llazy281:
+	mov w17, #281
+	b .Llazy
+.Llazy282:
+	mov w17, #282
+	b .Llazy
+.Llazy283:
+	mov w17, #283
+	b .Llazy
 
 	.section .data.rel.local,"aw"
 	.p2align 3
@@ -3389,5 +3433,9 @@ millrace_slots:
 	.quad .Llazy277
 	.quad .Llazy278
 	.quad .Llazy279
+	.quad .Llazy280
+	.quad .Llazy281
+	.quad .Llazy282
+	.quad .Llazy283
 	.size millrace_slots, .-millrace_slots
 	.section .note.GNU-stack,"",%progbits

@@ -976,712 +976,736 @@ PMPI_Barrier:
 	jmp *millrace_slots+1288(%rip)
 	.size PMPI_Barrier, .-PMPI_Barrier
 	.p2align 4
+	.globl MPI_Start
+	.type MPI_Start, @function
+MPI_Start:
+	jmp *millrace_slots+1296(%rip)
+	.size MPI_Start, .-MPI_Start
+	.p2align 4
+	.globl PMPI_Start
+	.type PMPI_Start, @function
+PMPI_Start:
+	jmp *millrace_slots+1304(%rip)
+	.size PMPI_Start, .-PMPI_Start
+	.p2align 4
+	.globl MPI_Startall
+	.type MPI_Startall, @function
+MPI_Startall:
+	jmp *millrace_slots+1312(%rip)
+	.size MPI_Startall, .-MPI_Startall
+	.p2align 4
+	.globl PMPI_Startall
+	.type PMPI_Startall, @function
+PMPI_Startall:
+	jmp *millrace_slots+1320(%rip)
+	.size PMPI_Startall, .-PMPI_Startall
+	.p2align 4
 	.globl MPI_Bcast
 	.type MPI_Bcast, @function
 MPI_Bcast:
-	jmp *millrace_slots+1296(%rip)
+	jmp *millrace_slots+1328(%rip)
 	.size MPI_Bcast, .-MPI_Bcast
 	.p2align 4
 	.globl PMPI_Bcast
 	.type PMPI_Bcast, @function
 PMPI_Bcast:
-	jmp *millrace_slots+1304(%rip)
+	jmp *millrace_slots+1336(%rip)
 	.size PMPI_Bcast, .-PMPI_Bcast
 	.p2align 4
 	.globl MPI_Bcast_c
 	.type MPI_Bcast_c, @function
 MPI_Bcast_c:
-	jmp *millrace_slots+1312(%rip)
+	jmp *millrace_slots+1344(%rip)
 	.size MPI_Bcast_c, .-MPI_Bcast_c
 	.p2align 4
 	.globl PMPI_Bcast_c
 	.type PMPI_Bcast_c, @function
 PMPI_Bcast_c:
-	jmp *millrace_slots+1320(%rip)
+	jmp *millrace_slots+1352(%rip)
 	.size PMPI_Bcast_c, .-PMPI_Bcast_c
 	.p2align 4
 	.globl MPI_Gather
 	.type MPI_Gather, @function
 MPI_Gather:
-	jmp *millrace_slots+1328(%rip)
+	jmp *millrace_slots+1360(%rip)
 	.size MPI_Gather, .-MPI_Gather
 	.p2align 4
 	.globl PMPI_Gather
 	.type PMPI_Gather, @function
 PMPI_Gather:
-	jmp *millrace_slots+1336(%rip)
+	jmp *millrace_slots+1368(%rip)
 	.size PMPI_Gather, .-PMPI_Gather
 	.p2align 4
 	.globl MPI_Gather_c
 	.type MPI_Gather_c, @function
 MPI_Gather_c:
-	jmp *millrace_slots+1344(%rip)
+	jmp *millrace_slots+1376(%rip)
 	.size MPI_Gather_c, .-MPI_Gather_c
 	.p2align 4
 	.globl PMPI_Gather_c
 	.type PMPI_Gather_c, @function
 PMPI_Gather_c:
-	jmp *millrace_slots+1352(%rip)
+	jmp *millrace_slots+1384(%rip)
 	.size PMPI_Gather_c, .-PMPI_Gather_c
 	.p2align 4
 	.globl MPI_Gatherv
 	.type MPI_Gatherv, @function
 MPI_Gatherv:
-	jmp *millrace_slots+1360(%rip)
+	jmp *millrace_slots+1392(%rip)
 	.size MPI_Gatherv, .-MPI_Gatherv
 	.p2align 4
 	.globl PMPI_Gatherv
 	.type PMPI_Gatherv, @function
 PMPI_Gatherv:
-	jmp *millrace_slots+1368(%rip)
+	jmp *millrace_slots+1400(%rip)
 	.size PMPI_Gatherv, .-PMPI_Gatherv
 	.p2align 4
 	.globl MPI_Scatter
 	.type MPI_Scatter, @function
 MPI_Scatter:
-	jmp *millrace_slots+1376(%rip)
+	jmp *millrace_slots+1408(%rip)
 	.size MPI_Scatter, .-MPI_Scatter
 	.p2align 4
 	.globl PMPI_Scatter
 	.type PMPI_Scatter, @function
 PMPI_Scatter:
-	jmp *millrace_slots+1384(%rip)
+	jmp *millrace_slots+1416(%rip)
 	.size PMPI_Scatter, .-PMPI_Scatter
 	.p2align 4
 	.globl MPI_Scatter_c
 	.type MPI_Scatter_c, @function
 MPI_Scatter_c:
-	jmp *millrace_slots+1392(%rip)
+	jmp *millrace_slots+1424(%rip)
 	.size MPI_Scatter_c, .-MPI_Scatter_c
 	.p2align 4
 	.globl PMPI_Scatter_c
 	.type PMPI_Scatter_c, @function
 PMPI_Scatter_c:
-	jmp *millrace_slots+1400(%rip)
+	jmp *millrace_slots+1432(%rip)
 	.size PMPI_Scatter_c, .-PMPI_Scatter_c
 	.p2align 4
 	.globl MPI_Scatterv
 	.type MPI_Scatterv, @function
 MPI_Scatterv:
-	jmp *millrace_slots+1408(%rip)
+	jmp *millrace_slots+1440(%rip)
 	.size MPI_Scatterv, .-MPI_Scatterv
 	.p2align 4
 	.globl PMPI_Scatterv
 	.type PMPI_Scatterv, @function
 PMPI_Scatterv:
-	jmp *millrace_slots+1416(%rip)
+	jmp *millrace_slots+1448(%rip)
 	.size PMPI_Scatterv, .-PMPI_Scatterv
 	.p2align 4
 	.globl MPI_Allgather
 	.type MPI_Allgather, @function
 MPI_Allgather:
-	jmp *millrace_slots+1424(%rip)
+	jmp *millrace_slots+1456(%rip)
 	.size MPI_Allgather, .-MPI_Allgather
 	.p2align 4
 	.globl PMPI_Allgather
 	.type PMPI_Allgather, @function
 PMPI_Allgather:
-	jmp *millrace_slots+1432(%rip)
+	jmp *millrace_slots+1464(%rip)
 	.size PMPI_Allgather, .-PMPI_Allgather
 	.p2align 4
 	.globl MPI_Allgather_c
 	.type MPI_Allgather_c, @function
 MPI_Allgather_c:
-	jmp *millrace_slots+1440(%rip)
+	jmp *millrace_slots+1472(%rip)
 	.size MPI_Allgather_c, .-MPI_Allgather_c
 	.p2align 4
 	.globl PMPI_Allgather_c
 	.type PMPI_Allgather_c, @function
 PMPI_Allgather_c:
-	jmp *millrace_slots+1448(%rip)
+	jmp *millrace_slots+1480(%rip)
 	.size PMPI_Allgather_c, .-PMPI_Allgather_c
 	.p2align 4
 	.globl MPI_Allgatherv
 	.type MPI_Allgatherv, @function
 MPI_Allgatherv:
-	jmp *millrace_slots+1456(%rip)
+	jmp *millrace_slots+1488(%rip)
 	.size MPI_Allgatherv, .-MPI_Allgatherv
 	.p2align 4
 	.globl PMPI_Allgatherv
 	.type PMPI_Allgatherv, @function
 PMPI_Allgatherv:
-	jmp *millrace_slots+1464(%rip)
+	jmp *millrace_slots+1496(%rip)
 	.size PMPI_Allgatherv, .-PMPI_Allgatherv
 	.p2align 4
 	.globl MPI_Alltoall
 	.type MPI_Alltoall, @function
 MPI_Alltoall:
-	jmp *millrace_slots+1472(%rip)
+	jmp *millrace_slots+1504(%rip)
 	.size MPI_Alltoall, .-MPI_Alltoall
 	.p2align 4
 	.globl PMPI_Alltoall
 	.type PMPI_Alltoall, @function
 PMPI_Alltoall:
-	jmp *millrace_slots+1480(%rip)
+	jmp *millrace_slots+1512(%rip)
 	.size PMPI_Alltoall, .-PMPI_Alltoall
 	.p2align 4
 	.globl MPI_Alltoall_c
 	.type MPI_Alltoall_c, @function
 MPI_Alltoall_c:
-	jmp *millrace_slots+1488(%rip)
+	jmp *millrace_slots+1520(%rip)
 	.size MPI_Alltoall_c, .-MPI_Alltoall_c
 	.p2align 4
 	.globl PMPI_Alltoall_c
 	.type PMPI_Alltoall_c, @function
 PMPI_Alltoall_c:
-	jmp *millrace_slots+1496(%rip)
+	jmp *millrace_slots+1528(%rip)
 	.size PMPI_Alltoall_c, .-PMPI_Alltoall_c
 	.p2align 4
 	.globl MPI_Alltoallv
 	.type MPI_Alltoallv, @function
 MPI_Alltoallv:
-	jmp *millrace_slots+1504(%rip)
+	jmp *millrace_slots+1536(%rip)
 	.size MPI_Alltoallv, .-MPI_Alltoallv
 	.p2align 4
 	.globl PMPI_Alltoallv
 	.type PMPI_Alltoallv, @function
 PMPI_Alltoallv:
-	jmp *millrace_slots+1512(%rip)
+	jmp *millrace_slots+1544(%rip)
 	.size PMPI_Alltoallv, .-PMPI_Alltoallv
 	.p2align 4
 	.globl MPI_Alltoallw
 	.type MPI_Alltoallw, @function
 MPI_Alltoallw:
-	jmp *millrace_slots+1520(%rip)
+	jmp *millrace_slots+1552(%rip)
 	.size MPI_Alltoallw, .-MPI_Alltoallw
 	.p2align 4
 	.globl PMPI_Alltoallw
 	.type PMPI_Alltoallw, @function
 PMPI_Alltoallw:
-	jmp *millrace_slots+1528(%rip)
+	jmp *millrace_slots+1560(%rip)
 	.size PMPI_Alltoallw, .-PMPI_Alltoallw
 	.p2align 4
 	.globl MPI_Reduce
 	.type MPI_Reduce, @function
 MPI_Reduce:
-	jmp *millrace_slots+1536(%rip)
+	jmp *millrace_slots+1568(%rip)
 	.size MPI_Reduce, .-MPI_Reduce
 	.p2align 4
 	.globl PMPI_Reduce
 	.type PMPI_Reduce, @function
 PMPI_Reduce:
-	jmp *millrace_slots+1544(%rip)
+	jmp *millrace_slots+1576(%rip)
 	.size PMPI_Reduce, .-PMPI_Reduce
 	.p2align 4
 	.globl MPI_Reduce_c
 	.type MPI_Reduce_c, @function
 MPI_Reduce_c:
-	jmp *millrace_slots+1552(%rip)
+	jmp *millrace_slots+1584(%rip)
 	.size MPI_Reduce_c, .-MPI_Reduce_c
 	.p2align 4
 	.globl PMPI_Reduce_c
 	.type PMPI_Reduce_c, @function
 PMPI_Reduce_c:
-	jmp *millrace_slots+1560(%rip)
+	jmp *millrace_slots+1592(%rip)
 	.size PMPI_Reduce_c, .-PMPI_Reduce_c
 	.p2align 4
 	.globl MPI_Allreduce
 	.type MPI_Allreduce, @function
 MPI_Allreduce:
-	jmp *millrace_slots+1568(%rip)
+	jmp *millrace_slots+1600(%rip)
 	.size MPI_Allreduce, .-MPI_Allreduce
 	.p2align 4
 	.globl PMPI_Allreduce
 	.type PMPI_Allreduce, @function
 PMPI_Allreduce:
-	jmp *millrace_slots+1576(%rip)
+	jmp *millrace_slots+1608(%rip)
 	.size PMPI_Allreduce, .-PMPI_Allreduce
 	.p2align 4
 	.globl MPI_Allreduce_c
 	.type MPI_Allreduce_c, @function
 MPI_Allreduce_c:
-	jmp *millrace_slots+1584(%rip)
+	jmp *millrace_slots+1616(%rip)
 	.size MPI_Allreduce_c, .-MPI_Allreduce_c
 	.p2align 4
 	.globl PMPI_Allreduce_c
 	.type PMPI_Allreduce_c, @function
 PMPI_Allreduce_c:
-	jmp *millrace_slots+1592(%rip)
+	jmp *millrace_slots+1624(%rip)
 	.size PMPI_Allreduce_c, .-PMPI_Allreduce_c
 	.p2align 4
 	.globl MPI_Scan
 	.type MPI_Scan, @function
 MPI_Scan:
-	jmp *millrace_slots+1600(%rip)
+	jmp *millrace_slots+1632(%rip)
 	.size MPI_Scan, .-MPI_Scan
 	.p2align 4
 	.globl PMPI_Scan
 	.type PMPI_Scan, @function
 PMPI_Scan:
-	jmp *millrace_slots+1608(%rip)
+	jmp *millrace_slots+1640(%rip)
 	.size PMPI_Scan, .-PMPI_Scan
 	.p2align 4
 	.globl MPI_Scan_c
 	.type MPI_Scan_c, @function
 MPI_Scan_c:
-	jmp *millrace_slots+1616(%rip)
+	jmp *millrace_slots+1648(%rip)
 	.size MPI_Scan_c, .-MPI_Scan_c
 	.p2align 4
 	.globl PMPI_Scan_c
 	.type PMPI_Scan_c, @function
 PMPI_Scan_c:
-	jmp *millrace_slots+1624(%rip)
+	jmp *millrace_slots+1656(%rip)
 	.size PMPI_Scan_c, .-PMPI_Scan_c
 	.p2align 4
 	.globl MPI_Exscan
 	.type MPI_Exscan, @function
 MPI_Exscan:
-	jmp *millrace_slots+1632(%rip)
+	jmp *millrace_slots+1664(%rip)
 	.size MPI_Exscan, .-MPI_Exscan
 	.p2align 4
 	.globl PMPI_Exscan
 	.type PMPI_Exscan, @function
 PMPI_Exscan:
-	jmp *millrace_slots+1640(%rip)
+	jmp *millrace_slots+1672(%rip)
 	.size PMPI_Exscan, .-PMPI_Exscan
 	.p2align 4
 	.globl MPI_Exscan_c
 	.type MPI_Exscan_c, @function
 MPI_Exscan_c:
-	jmp *millrace_slots+1648(%rip)
+	jmp *millrace_slots+1680(%rip)
 	.size MPI_Exscan_c, .-MPI_Exscan_c
 	.p2align 4
 	.globl PMPI_Exscan_c
 	.type PMPI_Exscan_c, @function
 PMPI_Exscan_c:
-	jmp *millrace_slots+1656(%rip)
+	jmp *millrace_slots+1688(%rip)
 	.size PMPI_Exscan_c, .-PMPI_Exscan_c
 	.p2align 4
 	.globl MPI_Reduce_scatter
 	.type MPI_Reduce_scatter, @function
 MPI_Reduce_scatter:
-	jmp *millrace_slots+1664(%rip)
+	jmp *millrace_slots+1696(%rip)
 	.size MPI_Reduce_scatter, .-MPI_Reduce_scatter
 	.p2align 4
 	.globl PMPI_Reduce_scatter
 	.type PMPI_Reduce_scatter, @function
 PMPI_Reduce_scatter:
-	jmp *millrace_slots+1672(%rip)
+	jmp *millrace_slots+1704(%rip)
 	.size PMPI_Reduce_scatter, .-PMPI_Reduce_scatter
 	.p2align 4
 	.globl MPI_Reduce_scatter_block
 	.type MPI_Reduce_scatter_block, @function
 MPI_Reduce_scatter_block:
-	jmp *millrace_slots+1680(%rip)
+	jmp *millrace_slots+1712(%rip)
 	.size MPI_Reduce_scatter_block, .-MPI_Reduce_scatter_block
 	.p2align 4
 	.globl PMPI_Reduce_scatter_block
 	.type PMPI_Reduce_scatter_block, @function
 PMPI_Reduce_scatter_block:
-	jmp *millrace_slots+1688(%rip)
+	jmp *millrace_slots+1720(%rip)
 	.size PMPI_Reduce_scatter_block, .-PMPI_Reduce_scatter_block
 	.p2align 4
 	.globl MPI_Reduce_scatter_block_c
 	.type MPI_Reduce_scatter_block_c, @function
 MPI_Reduce_scatter_block_c:
-	jmp *millrace_slots+1696(%rip)
+	jmp *millrace_slots+1728(%rip)
 	.size MPI_Reduce_scatter_block_c, .-MPI_Reduce_scatter_block_c
 	.p2align 4
 	.globl PMPI_Reduce_scatter_block_c
 	.type PMPI_Reduce_scatter_block_c, @function
 PMPI_Reduce_scatter_block_c:
-	jmp *millrace_slots+1704(%rip)
+	jmp *millrace_slots+1736(%rip)
 	.size PMPI_Reduce_scatter_block_c, .-PMPI_Reduce_scatter_block_c
 	.p2align 4
 	.globl MPI_Neighbor_allgather
 	.type MPI_Neighbor_allgather, @function
 MPI_Neighbor_allgather:
-	jmp *millrace_slots+1712(%rip)
+	jmp *millrace_slots+1744(%rip)
 	.size MPI_Neighbor_allgather, .-MPI_Neighbor_allgather
 	.p2align 4
 	.globl PMPI_Neighbor_allgather
 	.type PMPI_Neighbor_allgather, @function
 PMPI_Neighbor_allgather:
-	jmp *millrace_slots+1720(%rip)
+	jmp *millrace_slots+1752(%rip)
 	.size PMPI_Neighbor_allgather, .-PMPI_Neighbor_allgather
 	.p2align 4
 	.globl MPI_Neighbor_allgather_c
 	.type MPI_Neighbor_allgather_c, @function
 MPI_Neighbor_allgather_c:
-	jmp *millrace_slots+1728(%rip)
+	jmp *millrace_slots+1760(%rip)
 	.size MPI_Neighbor_allgather_c, .-MPI_Neighbor_allgather_c
 	.p2align 4
 	.globl PMPI_Neighbor_allgather_c
 	.type PMPI_Neighbor_allgather_c, @function
 PMPI_Neighbor_allgather_c:
-	jmp *millrace_slots+1736(%rip)
+	jmp *millrace_slots+1768(%rip)
 	.size PMPI_Neighbor_allgather_c, .-PMPI_Neighbor_allgather_c
 	.p2align 4
 	.globl MPI_Neighbor_allgatherv
 	.type MPI_Neighbor_allgatherv, @function
 MPI_Neighbor_allgatherv:
-	jmp *millrace_slots+1744(%rip)
+	jmp *millrace_slots+1776(%rip)
 	.size MPI_Neighbor_allgatherv, .-MPI_Neighbor_allgatherv
 	.p2align 4
 	.globl PMPI_Neighbor_allgatherv
 	.type PMPI_Neighbor_allgatherv, @function
 PMPI_Neighbor_allgatherv:
-	jmp *millrace_slots+1752(%rip)
+	jmp *millrace_slots+1784(%rip)
 	.size PMPI_Neighbor_allgatherv, .-PMPI_Neighbor_allgatherv
 	.p2align 4
 	.globl MPI_Neighbor_alltoall
 	.type MPI_Neighbor_alltoall, @function
 MPI_Neighbor_alltoall:
-	jmp *millrace_slots+1760(%rip)
+	jmp *millrace_slots+1792(%rip)
 	.size MPI_Neighbor_alltoall, .-MPI_Neighbor_alltoall
 	.p2align 4
 	.globl PMPI_Neighbor_alltoall
 	.type PMPI_Neighbor_alltoall, @function
 PMPI_Neighbor_alltoall:
-	jmp *millrace_slots+1768(%rip)
+	jmp *millrace_slots+1800(%rip)
 	.size PMPI_Neighbor_alltoall, .-PMPI_Neighbor_alltoall
 	.p2align 4
 	.globl MPI_Neighbor_alltoall_c
 	.type MPI_Neighbor_alltoall_c, @function
 MPI_Neighbor_alltoall_c:
-	jmp *millrace_slots+1776(%rip)
+	jmp *millrace_slots+1808(%rip)
 	.size MPI_Neighbor_alltoall_c, .-MPI_Neighbor_alltoall_c
 	.p2align 4
 	.globl PMPI_Neighbor_alltoall_c
 	.type PMPI_Neighbor_alltoall_c, @function
 PMPI_Neighbor_alltoall_c:
-	jmp *millrace_slots+1784(%rip)
+	jmp *millrace_slots+1816(%rip)
 	.size PMPI_Neighbor_alltoall_c, .-PMPI_Neighbor_alltoall_c
 	.p2align 4
 	.globl MPI_Neighbor_alltoallv
 	.type MPI_Neighbor_alltoallv, @function
 MPI_Neighbor_alltoallv:
-	jmp *millrace_slots+1792(%rip)
+	jmp *millrace_slots+1824(%rip)
 	.size MPI_Neighbor_alltoallv, .-MPI_Neighbor_alltoallv
 	.p2align 4
 	.globl PMPI_Neighbor_alltoallv
 	.type PMPI_Neighbor_alltoallv, @function
 PMPI_Neighbor_alltoallv:
-	jmp *millrace_slots+1800(%rip)
+	jmp *millrace_slots+1832(%rip)
 	.size PMPI_Neighbor_alltoallv, .-PMPI_Neighbor_alltoallv
 	.p2align 4
 	.globl MPI_Neighbor_alltoallw
 	.type MPI_Neighbor_alltoallw, @function
 MPI_Neighbor_alltoallw:
-	jmp *millrace_slots+1808(%rip)
+	jmp *millrace_slots+1840(%rip)
 	.size MPI_Neighbor_alltoallw, .-MPI_Neighbor_alltoallw
 	.p2align 4
 	.globl PMPI_Neighbor_alltoallw
 	.type PMPI_Neighbor_alltoallw, @function
 PMPI_Neighbor_alltoallw:
-	jmp *millrace_slots+1816(%rip)
+	jmp *millrace_slots+1848(%rip)
 	.size PMPI_Neighbor_alltoallw, .-PMPI_Neighbor_alltoallw
 	.p2align 4
 	.globl MPI_Comm_dup
 	.type MPI_Comm_dup, @function
 MPI_Comm_dup:
-	jmp *millrace_slots+1824(%rip)
+	jmp *millrace_slots+1856(%rip)
 	.size MPI_Comm_dup, .-MPI_Comm_dup
 	.p2align 4
 	.globl PMPI_Comm_dup
 	.type PMPI_Comm_dup, @function
 PMPI_Comm_dup:
-	jmp *millrace_slots+1832(%rip)
+	jmp *millrace_slots+1864(%rip)
 	.size PMPI_Comm_dup, .-PMPI_Comm_dup
 	.p2align 4
 	.globl MPI_Comm_dup_with_info
 	.type MPI_Comm_dup_with_info, @function
 MPI_Comm_dup_with_info:
-	jmp *millrace_slots+1840(%rip)
+	jmp *millrace_slots+1872(%rip)
 	.size MPI_Comm_dup_with_info, .-MPI_Comm_dup_with_info
 	.p2align 4
 	.globl PMPI_Comm_dup_with_info
 	.type PMPI_Comm_dup_with_info, @function
 PMPI_Comm_dup_with_info:
-	jmp *millrace_slots+1848(%rip)
+	jmp *millrace_slots+1880(%rip)
 	.size PMPI_Comm_dup_with_info, .-PMPI_Comm_dup_with_info
 	.p2align 4
 	.globl MPI_Comm_split
 	.type MPI_Comm_split, @function
 MPI_Comm_split:
-	jmp *millrace_slots+1856(%rip)
+	jmp *millrace_slots+1888(%rip)
 	.size MPI_Comm_split, .-MPI_Comm_split
 	.p2align 4
 	.globl PMPI_Comm_split
 	.type PMPI_Comm_split, @function
 PMPI_Comm_split:
-	jmp *millrace_slots+1864(%rip)
+	jmp *millrace_slots+1896(%rip)
 	.size PMPI_Comm_split, .-PMPI_Comm_split
 	.p2align 4
 	.globl MPI_Comm_split_type
 	.type MPI_Comm_split_type, @function
 MPI_Comm_split_type:
-	jmp *millrace_slots+1872(%rip)
+	jmp *millrace_slots+1904(%rip)
 	.size MPI_Comm_split_type, .-MPI_Comm_split_type
 	.p2align 4
 	.globl PMPI_Comm_split_type
 	.type PMPI_Comm_split_type, @function
 PMPI_Comm_split_type:
-	jmp *millrace_slots+1880(%rip)
+	jmp *millrace_slots+1912(%rip)
 	.size PMPI_Comm_split_type, .-PMPI_Comm_split_type
 	.p2align 4
 	.globl MPI_Comm_create
 	.type MPI_Comm_create, @function
 MPI_Comm_create:
-	jmp *millrace_slots+1888(%rip)
+	jmp *millrace_slots+1920(%rip)
 	.size MPI_Comm_create, .-MPI_Comm_create
 	.p2align 4
 	.globl PMPI_Comm_create
 	.type PMPI_Comm_create, @function
 PMPI_Comm_create:
-	jmp *millrace_slots+1896(%rip)
+	jmp *millrace_slots+1928(%rip)
 	.size PMPI_Comm_create, .-PMPI_Comm_create
 	.p2align 4
 	.globl MPI_Comm_create_group
 	.type MPI_Comm_create_group, @function
 MPI_Comm_create_group:
-	jmp *millrace_slots+1904(%rip)
+	jmp *millrace_slots+1936(%rip)
 	.size MPI_Comm_create_group, .-MPI_Comm_create_group
 	.p2align 4
 	.globl PMPI_Comm_create_group
 	.type PMPI_Comm_create_group, @function
 PMPI_Comm_create_group:
-	jmp *millrace_slots+1912(%rip)
+	jmp *millrace_slots+1944(%rip)
 	.size PMPI_Comm_create_group, .-PMPI_Comm_create_group
 	.p2align 4
 	.globl MPI_Cart_create
 	.type MPI_Cart_create, @function
 MPI_Cart_create:
-	jmp *millrace_slots+1920(%rip)
+	jmp *millrace_slots+1952(%rip)
 	.size MPI_Cart_create, .-MPI_Cart_create
 	.p2align 4
 	.globl PMPI_Cart_create
 	.type PMPI_Cart_create, @function
 PMPI_Cart_create:
-	jmp *millrace_slots+1928(%rip)
+	jmp *millrace_slots+1960(%rip)
 	.size PMPI_Cart_create, .-PMPI_Cart_create
 	.p2align 4
 	.globl MPI_Cart_sub
 	.type MPI_Cart_sub, @function
 MPI_Cart_sub:
-	jmp *millrace_slots+1936(%rip)
+	jmp *millrace_slots+1968(%rip)
 	.size MPI_Cart_sub, .-MPI_Cart_sub
 	.p2align 4
 	.globl PMPI_Cart_sub
 	.type PMPI_Cart_sub, @function
 PMPI_Cart_sub:
-	jmp *millrace_slots+1944(%rip)
+	jmp *millrace_slots+1976(%rip)
 	.size PMPI_Cart_sub, .-PMPI_Cart_sub
 	.p2align 4
 	.globl MPI_Graph_create
 	.type MPI_Graph_create, @function
 MPI_Graph_create:
-	jmp *millrace_slots+1952(%rip)
+	jmp *millrace_slots+1984(%rip)
 	.size MPI_Graph_create, .-MPI_Graph_create
 	.p2align 4
 	.globl PMPI_Graph_create
 	.type PMPI_Graph_create, @function
 PMPI_Graph_create:
-	jmp *millrace_slots+1960(%rip)
+	jmp *millrace_slots+1992(%rip)
 	.size PMPI_Graph_create, .-PMPI_Graph_create
 	.p2align 4
 	.globl MPI_Dist_graph_create
 	.type MPI_Dist_graph_create, @function
 MPI_Dist_graph_create:
-	jmp *millrace_slots+1968(%rip)
+	jmp *millrace_slots+2000(%rip)
 	.size MPI_Dist_graph_create, .-MPI_Dist_graph_create
 	.p2align 4
 	.globl PMPI_Dist_graph_create
 	.type PMPI_Dist_graph_create, @function
 PMPI_Dist_graph_create:
-	jmp *millrace_slots+1976(%rip)
+	jmp *millrace_slots+2008(%rip)
 	.size PMPI_Dist_graph_create, .-PMPI_Dist_graph_create
 	.p2align 4
 	.globl MPI_Dist_graph_create_adjacent
 	.type MPI_Dist_graph_create_adjacent, @function
 MPI_Dist_graph_create_adjacent:
-	jmp *millrace_slots+1984(%rip)
+	jmp *millrace_slots+2016(%rip)
 	.size MPI_Dist_graph_create_adjacent, .-MPI_Dist_graph_create_adjacent
 	.p2align 4
 	.globl PMPI_Dist_graph_create_adjacent
 	.type PMPI_Dist_graph_create_adjacent, @function
 PMPI_Dist_graph_create_adjacent:
-	jmp *millrace_slots+1992(%rip)
+	jmp *millrace_slots+2024(%rip)
 	.size PMPI_Dist_graph_create_adjacent, .-PMPI_Dist_graph_create_adjacent
 	.p2align 4
 	.globl MPI_Intercomm_create
 	.type MPI_Intercomm_create, @function
 MPI_Intercomm_create:
-	jmp *millrace_slots+2000(%rip)
+	jmp *millrace_slots+2032(%rip)
 	.size MPI_Intercomm_create, .-MPI_Intercomm_create
 	.p2align 4
 	.globl PMPI_Intercomm_create
 	.type PMPI_Intercomm_create, @function
 PMPI_Intercomm_create:
-	jmp *millrace_slots+2008(%rip)
+	jmp *millrace_slots+2040(%rip)
 	.size PMPI_Intercomm_create, .-PMPI_Intercomm_create
 	.p2align 4
 	.globl MPI_Intercomm_merge
 	.type MPI_Intercomm_merge, @function
 MPI_Intercomm_merge:
-	jmp *millrace_slots+2016(%rip)
+	jmp *millrace_slots+2048(%rip)
 	.size MPI_Intercomm_merge, .-MPI_Intercomm_merge
 	.p2align 4
 	.globl PMPI_Intercomm_merge
 	.type PMPI_Intercomm_merge, @function
 PMPI_Intercomm_merge:
-	jmp *millrace_slots+2024(%rip)
+	jmp *millrace_slots+2056(%rip)
 	.size PMPI_Intercomm_merge, .-PMPI_Intercomm_merge
 	.p2align 4
 	.globl MPI_Comm_spawn
 	.type MPI_Comm_spawn, @function
 MPI_Comm_spawn:
-	jmp *millrace_slots+2032(%rip)
+	jmp *millrace_slots+2064(%rip)
 	.size MPI_Comm_spawn, .-MPI_Comm_spawn
 	.p2align 4
 	.globl PMPI_Comm_spawn
 	.type PMPI_Comm_spawn, @function
 PMPI_Comm_spawn:
-	jmp *millrace_slots+2040(%rip)
+	jmp *millrace_slots+2072(%rip)
 	.size PMPI_Comm_spawn, .-PMPI_Comm_spawn
 	.p2align 4
 	.globl MPI_Comm_spawn_multiple
 	.type MPI_Comm_spawn_multiple, @function
 MPI_Comm_spawn_multiple:
-	jmp *millrace_slots+2048(%rip)
+	jmp *millrace_slots+2080(%rip)
 	.size MPI_Comm_spawn_multiple, .-MPI_Comm_spawn_multiple
 	.p2align 4
 	.globl PMPI_Comm_spawn_multiple
 	.type PMPI_Comm_spawn_multiple, @function
 PMPI_Comm_spawn_multiple:
-	jmp *millrace_slots+2056(%rip)
+	jmp *millrace_slots+2088(%rip)
 	.size PMPI_Comm_spawn_multiple, .-PMPI_Comm_spawn_multiple
 	.p2align 4
 	.globl MPI_Comm_accept
 	.type MPI_Comm_accept, @function
 MPI_Comm_accept:
-	jmp *millrace_slots+2064(%rip)
+	jmp *millrace_slots+2096(%rip)
 	.size MPI_Comm_accept, .-MPI_Comm_accept
 	.p2align 4
 	.globl PMPI_Comm_accept
 	.type PMPI_Comm_accept, @function
 PMPI_Comm_accept:
-	jmp *millrace_slots+2072(%rip)
+	jmp *millrace_slots+2104(%rip)
 	.size PMPI_Comm_accept, .-PMPI_Comm_accept
 	.p2align 4
 	.globl MPI_Comm_connect
 	.type MPI_Comm_connect, @function
 MPI_Comm_connect:
-	jmp *millrace_slots+2080(%rip)
+	jmp *millrace_slots+2112(%rip)
 	.size MPI_Comm_connect, .-MPI_Comm_connect
 	.p2align 4
 	.globl PMPI_Comm_connect
 	.type PMPI_Comm_connect, @function
 PMPI_Comm_connect:
-	jmp *millrace_slots+2088(%rip)
+	jmp *millrace_slots+2120(%rip)
 	.size PMPI_Comm_connect, .-PMPI_Comm_connect
 	.p2align 4
 	.globl MPI_Win_create
 	.type MPI_Win_create, @function
 MPI_Win_create:
-	jmp *millrace_slots+2096(%rip)
+	jmp *millrace_slots+2128(%rip)
 	.size MPI_Win_create, .-MPI_Win_create
 	.p2align 4
 	.globl PMPI_Win_create
 	.type PMPI_Win_create, @function
 PMPI_Win_create:
-	jmp *millrace_slots+2104(%rip)
+	jmp *millrace_slots+2136(%rip)
 	.size PMPI_Win_create, .-PMPI_Win_create
 	.p2align 4
 	.globl MPI_Win_create_c
 	.type MPI_Win_create_c, @function
 MPI_Win_create_c:
-	jmp *millrace_slots+2112(%rip)
+	jmp *millrace_slots+2144(%rip)
 	.size MPI_Win_create_c, .-MPI_Win_create_c
 	.p2align 4
 	.globl PMPI_Win_create_c
 	.type PMPI_Win_create_c, @function
 PMPI_Win_create_c:
-	jmp *millrace_slots+2120(%rip)
+	jmp *millrace_slots+2152(%rip)
 	.size PMPI_Win_create_c, .-PMPI_Win_create_c
 	.p2align 4
 	.globl MPI_Win_create_dynamic
 	.type MPI_Win_create_dynamic, @function
 MPI_Win_create_dynamic:
-	jmp *millrace_slots+2128(%rip)
+	jmp *millrace_slots+2160(%rip)
 	.size MPI_Win_create_dynamic, .-MPI_Win_create_dynamic
 	.p2align 4
 	.globl PMPI_Win_create_dynamic
 	.type PMPI_Win_create_dynamic, @function
 PMPI_Win_create_dynamic:
-	jmp *millrace_slots+2136(%rip)
+	jmp *millrace_slots+2168(%rip)
 	.size PMPI_Win_create_dynamic, .-PMPI_Win_create_dynamic
 	.p2align 4
 	.globl MPI_Win_allocate
 	.type MPI_Win_allocate, @function
 MPI_Win_allocate:
-	jmp *millrace_slots+2144(%rip)
+	jmp *millrace_slots+2176(%rip)
 	.size MPI_Win_allocate, .-MPI_Win_allocate
 	.p2align 4
 	.globl PMPI_Win_allocate
 	.type PMPI_Win_allocate, @function
 PMPI_Win_allocate:
-	jmp *millrace_slots+2152(%rip)
+	jmp *millrace_slots+2184(%rip)
 	.size PMPI_Win_allocate, .-PMPI_Win_allocate
 	.p2align 4
 	.globl MPI_Win_allocate_c
 	.type MPI_Win_allocate_c, @function
 MPI_Win_allocate_c:
-	jmp *millrace_slots+2160(%rip)
+	jmp *millrace_slots+2192(%rip)
 	.size MPI_Win_allocate_c, .-MPI_Win_allocate_c
 	.p2align 4
 	.globl PMPI_Win_allocate_c
 	.type PMPI_Win_allocate_c, @function
 PMPI_Win_allocate_c:
-	jmp *millrace_slots+2168(%rip)
+	jmp *millrace_slots+2200(%rip)
 	.size PMPI_Win_allocate_c, .-PMPI_Win_allocate_c
 	.p2align 4
 	.globl MPI_Win_allocate_shared
 	.type MPI_Win_allocate_shared, @function
 MPI_Win_allocate_shared:
-	jmp *millrace_slots+2176(%rip)
+	jmp *millrace_slots+2208(%rip)
 	.size MPI_Win_allocate_shared, .-MPI_Win_allocate_shared
 	.p2align 4
 	.globl PMPI_Win_allocate_shared
 	.type PMPI_Win_allocate_shared, @function
 PMPI_Win_allocate_shared:
-	jmp *millrace_slots+2184(%rip)
+	jmp *millrace_slots+2216(%rip)
 	.size PMPI_Win_allocate_shared, .-PMPI_Win_allocate_shared
 	.p2align 4
 	.globl MPI_Win_allocate_shared_c
 	.type MPI_Win_allocate_shared_c, @function
 MPI_Win_allocate_shared_c:
-	jmp *millrace_slots+2192(%rip)
+	jmp *millrace_slots+2224(%rip)
 	.size MPI_Win_allocate_shared_c, .-MPI_Win_allocate_shared_c
 	.p2align 4
 	.globl PMPI_Win_allocate_shared_c
 	.type PMPI_Win_allocate_shared_c, @function
 PMPI_Win_allocate_shared_c:
-	jmp *millrace_slots+2200(%rip)
+	jmp *millrace_slots+2232(%rip)
 	.size PMPI_Win_allocate_shared_c, .-PMPI_Win_allocate_shared_c
 	.p2align 4
 	.globl MPI_Win_fence
 	.type MPI_Win_fence, @function
 MPI_Win_fence:
-	jmp *millrace_slots+2208(%rip)
+	jmp *millrace_slots+2240(%rip)
 	.size MPI_Win_fence, .-MPI_Win_fence
 	.p2align 4
 	.globl PMPI_Win_fence
 	.type PMPI_Win_fence, @function
 PMPI_Win_fence:
-	jmp *millrace_slots+2216(%rip)
+	jmp *millrace_slots+2248(%rip)
 	.size PMPI_Win_fence, .-PMPI_Win_fence
 	.p2align 4
 	.globl MPI_Win_free
 	.type MPI_Win_free, @function
 MPI_Win_free:
-	jmp *millrace_slots+2224(%rip)
+	jmp *millrace_slots+2256(%rip)
 	.size MPI_Win_free, .-MPI_Win_free
 	.p2align 4
 	.globl PMPI_Win_free
 	.type PMPI_Win_free, @function
 PMPI_Win_free:
-	jmp *millrace_slots+2232(%rip)
+	jmp *millrace_slots+2264(%rip)
 	.size PMPI_Win_free, .-PMPI_Win_free
 
 # The first call of a slot comes here with its number. It jumps to the result of resolve().
@@ -2543,6 +2567,18 @@ PMPI_Win_free:
 .Llazy279:
 	pushq $279
 	jmp .Llazy
+.Llazy280:
+	pushq $280
+	jmp .Llazy
+.Llazy281:
+	pushq $281
+	jmp .Llazy
+.Llazy282:
+	pushq $282
+	jmp .Llazy
+.Llazy283:
+	pushq $283
+	jmp .Llazy
 
 	.section .data.rel.local,"aw"
 	.p2align 3
@@ -2830,5 +2866,9 @@ millrace_slots:
 	.quad .Llazy277
 	.quad .Llazy278
 	.quad .Llazy279
+	.quad .Llazy280
+	.quad .Llazy281
+	.quad .Llazy282
+	.quad .Llazy283
 	.size millrace_slots, .-millrace_slots
 	.section .note.GNU-stack,"",@progbits
