@@ -39,6 +39,17 @@ def test_a_rank_without_millrace_is_named_and_the_job_runs_with_the_library(job,
     assert job.agents() == []
 
 
+def test_a_rank_with_another_target_is_named_and_the_job_runs_with_the_library(job, tmp_path):
+    path = tmp_path / "data"
+    parts = [["env", *env, *program(job, path)] for env in ([], ["MILLRACE_TARGET=first"])]
+    job.start(*parts[0], ":", "-n", "1", *parts[1], ranks=1, strategy="sort")
+    assert job.wait(BOUND_S) == 0, job.err
+    assert job.errors() == {}, job.out
+    for rank in (0, 1):
+        assert f"rank {rank} of MPI_COMM_WORLD runs without Millrace, or with another --target" in job.err, job.err
+    assert path.read_bytes() == pattern(0, BYTES)
+
+
 @pytest.mark.parametrize(
     ("other", "line"), [("build", "have different builds of Millrace"), ("agent", "have different agents")]
 )

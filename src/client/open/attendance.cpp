@@ -23,7 +23,9 @@ constexpr const char* waiting = "-waits";
 std::string name_of(int rank, const char* state = "") {
   static const std::string& world = []() -> const std::string& {
     const std::string key = world_key(process_settings());
-    return *new std::string(transport::agent_name(checksum(key.data(), key.size())) + "-rank-");
+    // Ranks with another target exchange other messages, so they do not see each other.
+    const char* target = process_settings().target == Target::first ? "-first" : "";
+    return *new std::string(transport::agent_name(checksum(key.data(), key.size())) + target + "-rank-");
   }();
   return world + std::to_string(rank) + state;
 }

@@ -59,9 +59,9 @@ bool all_attend(const std::vector<int>& ranks, int own_rank) {
   if (own_rank == first)
     client::log(
         list_of(missing) + " of MPI_COMM_WORLD " + (missing.size() == 1 ? "runs" : "run") +
-        " without Millrace" + consequence +
-        "Start every program of the job by `millrace run`; a static program, and an environment without "
-        "LD_PRELOAD, keep Millrace out");
+        " without Millrace, or with another --target" + consequence +
+        "Start every program of the job by `millrace run`, with the same settings; a static program, and an "
+        "environment without LD_PRELOAD, keep Millrace out");
   return false;
 }
 
@@ -101,7 +101,8 @@ bool call_roll(MPI_Comm comm, Before before) {
     if (before == Before::all_have_met) give_up(comm, bound_ms);
     if (rank != 0) return;
     client::log("MPI_File_open waits for ranks that have not called it for " +
-                std::to_string(bound_ms / 1000) + " s. It waits for ever if they run without Millrace");
+                std::to_string(bound_ms / 1000) +
+                " s. It waits for ever if they run without Millrace, or with another --target");
   };
   MpiTeam team(comm, {bound_ms, late});
   std::vector<client::Answer> answers;
