@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/ranks/exchange.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <chrono>
 #include <ctime>
@@ -62,21 +64,22 @@ std::string list_of(const std::vector<int>& ranks) {
 }
 
 bool wait_asleep(int started, MPI_Request& request, const Late& late) {
-  // A long wait has long pauses: ranks that look often take processor time from the agents.
-  constexpr long first_ns = 20'000, usual_ns = 250'000, longest_ns = 1'000'000;
+  // Ranks that come together need a moment, in which each step of an exchange waits for the one before. A
+  // long wait has long pauses: ranks that look often take processor time from the agents.
+  constexpr long moment_ns = 3'000'000, usual_ns = 250'000, longest_ns = 1'000'000;
   constexpr long shown_ns = 1'000'000'000;
   // In a longer pause the process was stopped.
   constexpr std::chrono::nanoseconds longest_run = std::chrono::milliseconds(100);
   int done = 0;
   if (started != MPI_SUCCESS) return false;
-  timespec pause{0, first_ns};
+  timespec pause{0, usual_ns};
   bool shown = !late.act, told = false;
   Fd waiting;
   auto before = std::chrono::steady_clock::now();
   for (long waited_ns = 0;;) {
     if (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
     if (done != 0) return true;
-    ::nanosleep(&pause, nullptr);
+    waited_ns < moment_ns ? (void)::sched_yield() : (void)::nanosleep(&pause, nullptr);
     // Not what the pauses should have taken: where processors are scarce, they take several times as long.
     const auto now = std::chrono::steady_clock::now();
     waited_ns += static_cast<long>(std::min(now - before, longest_run).count());
@@ -89,7 +92,7 @@ bool wait_asleep(int started, MPI_Request& request, const Late& late) {
       told = true;
       late.act();
     }
-    pause.tv_nsec = std::min(2 * pause.tv_nsec, std::clamp(waited_ns / 64, usual_ns, longest_ns));
+    pause.tv_nsec = std::clamp(waited_ns / 64, usual_ns, longest_ns);
   }
 }
 
