@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <ctime>
 #include <new>
 #include <string>
 #include <string_view>
@@ -38,6 +39,17 @@ void raise_descriptors() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// The limit of processes may hold for a moment only, while others end.
+pid_t fork_patiently() {
+  constexpr int most = 100;
+  for (int tries = 1;; ++tries) {
+    const pid_t child = ::fork();
+    if (child >= 0 || errno != EAGAIN || tries == most) return child;
+    const timespec pause{0, 20'000'000};
+    ::nanosleep(&pause, nullptr);
+  }
 }
 
 // Writes 0 or the errno of its start to `ready`.
@@ -105,9 +117,14 @@ int serve_by_arguments(int argc, char** argv, MakeStorage make_storage) {
   Fd socket(transport::handed_socket), answer(transport::handed_answer);
   if (::fcntl(socket.get(), F_SETFD, FD_CLOEXEC) != 0 || ::fcntl(answer.get(), F_SETFD, FD_CLOEXEC) != 0)
     return EINVAL;
-  // Closes all other descriptors of the rank.
+  // Closes all other descriptors of the rank. Their file systems may let this process wait, so the agent is
+  // another one.
   ::syscall(SYS_close_range, static_cast<unsigned>(transport::handed_answer + 1), ~0u, 0u);
   if (::chdir("/") != 0) return errno;  // the agent must not keep a file system mounted
+  const pid_t agent = fork_patiently();
+  const auto failed = static_cast<unsigned char>(errno);
+  if (agent < 0 && ::write(answer.get(), &failed, 1) != 1) return EIO;
+  if (agent != 0) return agent > 0 ? 0 : failed;
   return serve_safely(argv[1], std::move(socket), make_storage, std::move(answer));
 }
 
