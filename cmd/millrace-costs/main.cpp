@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "program.hpp"
+#include "client/open/costs_program.hpp"
 
 int main(int count, char** arguments) {
   const std::vector<std::string> rest(arguments + 1, arguments + count);

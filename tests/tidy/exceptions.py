@@ -20,7 +20,7 @@ SYSTEM_CALLS = {
     "src/client/file/target_file": "opens the target a second time, for the agent",
     "src/client/costs/cost_record": "reads and replaces the user's record of costs",
     "src/client/file/mounts": "stat tells the device of a path",
-    "cmd/millrace-costs/measure": "a small job whose system calls are timed",
+    "src/client/open/measure_costs": "a small job whose system calls are timed",
     "src/client/start/job": "reads the identity of the job from /proc",
     "src/client/open/own_process": "a file's seam to the system: stat, fdatasync",
     "src/client/start/log": "lines on stderr without stdio",

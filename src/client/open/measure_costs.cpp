@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "measure.hpp"
+#include "client/open/measure_costs.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>

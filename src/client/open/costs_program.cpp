@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "program.hpp"
+#include "client/open/costs_program.hpp"
 
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 #include "client/costs/cost_record.hpp"
 #include "client/costs/policy.hpp"
 #include "client/file/mounts.hpp"
-#include "measure.hpp"
+#include "client/open/measure_costs.hpp"
 #include "report/json.hpp"
 
 namespace millrace::client {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Millrace authors
 // SPDX-License-Identifier: Apache-2.0
-#include "measure.hpp"
+#include "client/open/measure_costs.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -12,7 +12,7 @@
 #include <optional>
 #include <sstream>
 
-#include "program.hpp"
+#include "client/open/costs_program.hpp"
 
 namespace millrace::client {
 namespace {
