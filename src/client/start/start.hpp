@@ -29,7 +29,7 @@ std::string agent_name(const Settings& settings);
 Result<Starting> begin_start(const Settings& settings);
 // The longest time of a start: ten seconds, or the setting `timeout` if it is less.
 std::uint64_t start_bound_ms(const Settings& settings);
-// What to tell if it has taken longer.
+// The line about a start that has taken longer.
 std::string too_slow(const Settings& settings);
 
 // Asks the kernel to read the agent's program into memory, and does not wait for it.
