@@ -130,20 +130,13 @@ function(millrace_test name)
   set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT ${bound_s})
 endfunction()
 
-option(MILLRACE_FUZZ "Build libFuzzer targets (clang only)" OFF)
-if(MILLRACE_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  message(FATAL_ERROR "MILLRACE_FUZZ needs clang: set CMAKE_CXX_COMPILER=clang++")
-endif()
-
-# millrace_fuzz(NAME SOURCES... [DEPENDS ...]): a libFuzzer program NAME_fuzz. What it is to look into has to be
-# among its sources, to be instrumented.
+# millrace_fuzz(NAME SOURCES... [DEPENDS ...]): a libFuzzer program NAME_fuzz, where all that is built is instrumented for it.
 function(millrace_fuzz name)
-  if(NOT MILLRACE_FUZZ)
+  if(NOT MILLRACE_SANITIZE MATCHES "fuzzer-no-link")
     return()
   endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name}_fuzz ${ARG_SOURCES})
-  target_compile_options(${name}_fuzz PRIVATE -fsanitize=fuzzer,address,undefined)
-  target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer,address,undefined)
+  target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
   target_link_libraries(${name}_fuzz PRIVATE ${ARG_DEPENDS} millrace_flags)
 endfunction()
