@@ -48,12 +48,12 @@ client::Sight VirtualPlace::look(const client::TargetFile&) {
           cluster_.scenario.plan.stripe_bytes};
 }
 
-client::KnownCosts VirtualPlace::costs_of(const client::TargetFile&) {
-  client::KnownCosts known;
-  if (cluster_.scenario.agents.start) known.costs.call_ps = cluster_.scenario.agents.start->call_ps;
-  if (cluster_.scenario.agents.start) known.costs.start_ps = cluster_.scenario.agents.start->costs_ps;
+client::Costs VirtualPlace::costs_of(const client::TargetFile&) {
+  client::Costs known;
+  if (cluster_.scenario.agents.start) known.call_ps = cluster_.scenario.agents.start->call_ps;
+  if (cluster_.scenario.agents.start) known.start_ps = cluster_.scenario.agents.start->costs_ps;
   // Large pieces take the pipeline too, because the run tests the agents.
-  if (cluster_.scenario.settings.strategy == Strategy::sort) known.costs.call_ps = 1'000'000'000'000;
+  if (cluster_.scenario.settings.strategy == Strategy::sort) known.call_ps = 1'000'000'000'000;
   return known;
 }
 

@@ -39,7 +39,7 @@ class VirtualPlace final : public client::Place {
   bool reaches(std::span<const client::AgentAddress> agents) override;
   bool draw(std::span<std::byte> random) override;
   client::Sight look(const client::TargetFile& target) override;
-  client::KnownCosts costs_of(const client::TargetFile& target) override;
+  client::Costs costs_of(const client::TargetFile& target) override;
   client::FileStamp stamp_of(const std::string&) override { return staging_->original.stamp(); }
   Result<std::unique_ptr<client::Source>> open_source(const std::string&) override;
   std::string stage_directory() override;

@@ -57,7 +57,6 @@ def told(costs: Mapping[str, Any]) -> list[tuple[str, str, bool, str]]:
     if "error" in costs:
         return [("costs", "not known: Millrace uses typical costs", True, str(costs["error"]))]
     cache, disk, ring = (1e12 / costs[name] / (1 << 20) for name in ("byte_ps", "disk_byte_ps", "through_byte_ps"))
-    library, pipeline = (costs[f"taught_{way}"] / 1024 for way in ("direct", "pipeline"))
     when = "measured now" if costs["measured_now"] else "recorded before; millrace-costs --measure measures again"
     return [
         (
@@ -70,8 +69,7 @@ def told(costs: Mapping[str, Any]) -> list[tuple[str, str, bool, str]]:
         ),
         (
             "",
-            f"a question to the agent {costs['trip_ps'] / 1e6:.0f} us, its start {costs['start_ps'] / 1e9:.1f} ms; "
-            f"files took {library:.2f} of the expected time with the MPI library, {pipeline:.2f} with the pipeline",
+            f"a question to the agent {costs['trip_ps'] / 1e6:.0f} us, its start {costs['start_ps'] / 1e9:.1f} ms",
             False,
             "",
         ),

@@ -50,7 +50,7 @@ def test_doctor_json_and_status(millrace, world):
 COSTS = {
     "schema": "millrace.costs/1", "file_system": "fs", "record": "", "measured_now": True, "call_ps": 3_400_000,
     "byte_ps": 200, "disk_byte_ps": 600, "record_ps": 100_000, "through_byte_ps": 330, "trip_ps": 40_000_000,
-    "start_ps": 12_000_000_000, "taught_direct": 1024, "taught_pipeline": 1024, "break_even_bytes": 12_288,
+    "start_ps": 12_000_000_000, "break_even_bytes": 12_288,
     "break_even_synced_bytes": 1_572_864,
 }  # fmt: skip
 

@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
-#include <utility>
 
 #include "base/checksum.hpp"
 #include "base/fd.hpp"
@@ -44,10 +43,6 @@ void make_folders(const std::string& path) {
 
 }  // namespace
 
-std::uint64_t number_of_file_system(const std::string& file_system) {
-  return checksum(file_system.data(), file_system.size()) | 1u;
-}
-
 std::string cost_directory() {
   const auto from = [](const char* name) {
     const char* value = std::getenv(name);
@@ -65,7 +60,7 @@ std::string cost_directory() {
 std::string cost_record(const std::string& directory, const std::string& file_system) {
   char name[32];
   std::snprintf(name, sizeof name, "/costs-%016llx",
-                static_cast<unsigned long long>(number_of_file_system(file_system)));
+                static_cast<unsigned long long>(checksum(file_system.data(), file_system.size()) | 1u));
   return directory + name;
 }
 
@@ -91,36 +86,14 @@ Status store_costs(const std::string& record, const std::string& file_system, co
   return Status::from_errno(reason);
 }
 
-KnownCosts CostBook::of(const std::string& file_system) {
+Costs CostBook::of(const std::string& file_system) {
   const std::lock_guard lock(mutex_);
-  if (file_system == file_system_ && known_.file_system != 0) return known_;
-  store_locked();
+  if (file_system == file_system_) return known_;
   file_system_ = file_system;
-  known_ = {typical_costs(), file_system.empty() ? 0 : number_of_file_system(file_system)};
+  known_ = typical_costs();
   const std::string directory = cost_directory();
-  if (!file_system.empty() && !directory.empty())
-    (void)load_costs(cost_record(directory, file_system), known_.costs);
+  if (!directory.empty()) (void)load_costs(cost_record(directory, file_system), known_);
   return known_;
-}
-
-void CostBook::learn(const ObservedFiles& observed) {
-  const std::lock_guard lock(mutex_);
-  if (observed.file_system == known_.file_system) learned_ = observed.ways;
-}
-
-void CostBook::store() {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock) store_locked();  // not if a signal has ended the program within of()
-}
-
-void CostBook::store_locked() {
-  const Ways learned = std::exchange(learned_, {});
-  const std::string directory = cost_directory();
-  if (learned.direct.expected_ns + learned.pipeline.expected_ns == 0 || directory.empty()) return;
-  Costs costs = known_.costs;
-  costs.taught_direct = client::learn(costs.taught_direct, learned.direct);
-  costs.taught_pipeline = client::learn(costs.taught_pipeline, learned.pipeline);
-  (void)store_costs(cost_record(directory, file_system_), file_system_, costs);
 }
 
 }  // namespace millrace::client

@@ -8,15 +8,11 @@
 
 #include "base/result.hpp"
 #include "client/costs/costs.hpp"
-#include "client/costs/stint.hpp"
 
 // The costs of each file system that this user's programs write to, kept in the user's cache folder: a small
-// text file for each. `millrace doctor PATH` measures them. A program adds the times of its files when it
-// ends. If a record is missing, cut off or invalid, typical costs apply.
+// text file for each. `millrace doctor PATH` measures them. If a record is missing, cut off or invalid, typical
+// costs apply.
 namespace millrace::client {
-
-// Never 0.
-std::uint64_t number_of_file_system(const std::string& file_system);
 
 // The folder of the records: millrace in XDG_CACHE_HOME or in ~/.cache. Empty: there is none, also if HOME is
 // not a folder.
@@ -30,31 +26,17 @@ bool load_costs(const std::string& record, Costs& costs);
 // Stores the whole record or nothing; makes the folder.
 Status store_costs(const std::string& record, const std::string& file_system, const Costs& costs);
 
-// The costs that all ranks of a file use, and the number of its file system. Rank 0 takes both from the
-// user's record.
-struct KnownCosts {
-  Costs costs;
-  std::uint64_t file_system = 0;
-};
-
-// The cost records that a process uses and updates. Thread safe.
+// The cost records that a process uses. Thread safe.
 class CostBook {
  public:
   // The costs of a file system (file_system_of), from the record or typical ones. A program writes to one or
   // a few file systems, so the book remembers only the costs of the last one.
-  KnownCosts of(const std::string& file_system);
-  // Takes the times of the process's files so far. They are sums and replace the earlier ones.
-  void learn(const ObservedFiles& observed);
-  // Adds these times to the record. An error is ignored: without a record, typical costs apply the next time.
-  void store();
+  Costs of(const std::string& file_system);
 
  private:
-  void store_locked();
-
   std::mutex mutex_;
   std::string file_system_;
-  KnownCosts known_;
-  Ways learned_;
+  Costs known_ = typical_costs();
 };
 
 }  // namespace millrace::client

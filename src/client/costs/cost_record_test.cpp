@@ -86,37 +86,16 @@ TEST_F(CostRecordTest, AHomeThatDoesNotExistGetsNoRecord) {
   EXPECT_EQ(cost_directory(), "");
 }
 
-TEST_F(CostRecordTest, TheBookGoesByTheRecordAndAddsWhatFilesTook) {
-  const std::string file_system = "ext4 /dev/vda1";
-  const std::string record = cost_record(cost_directory(), file_system);
+TEST_F(CostRecordTest, TheBookGoesByTheRecordsAndMakesNone) {
+  CostBook book;
+  EXPECT_EQ(book.of("ext4 /dev/vda1").start_ps, Costs::start_of_an_agent_ps);
+  EXPECT_FALSE(std::filesystem::exists(directory_));
   Costs costs = typical_costs();
   costs.byte_ps = 999;
-  ASSERT_TRUE(store_costs(record, file_system, costs).ok());
-  {
-    CostBook book;
-    const KnownCosts known = book.of(file_system);
-    EXPECT_EQ(known.costs.byte_ps, 999U);
-    book.learn({known.file_system, {{400, 100}, {}}});
-    book.learn({known.file_system, {{1600, 400}, {}}});  // later sums contain the earlier ones
-    EXPECT_EQ(book.of(file_system).costs.taught_direct, Costs::taught_nothing)
-        << "files of one program go one way";
-    book.learn({known.file_system + 1, {{9, 1}, {}}});
-    book.store();
-    book.store();
-  }
-  CostBook next;
-  EXPECT_EQ(next.of(file_system).costs.taught_direct, 2 * Costs::taught_nothing);
-  EXPECT_EQ(next.of(file_system).costs.taught_pipeline, Costs::taught_nothing);
-  EXPECT_EQ(next.of(file_system).costs.byte_ps, 999U);
-}
-
-TEST_F(CostRecordTest, WhoHasLearnedNothingStoresNothing) {
-  {
-    CostBook book;
-    EXPECT_EQ(book.of("ext4 /dev/vda1").costs.start_ps, Costs::start_of_an_agent_ps);
-    book.store();
-  }
-  EXPECT_FALSE(std::filesystem::exists(directory_));
+  ASSERT_TRUE(store_costs(cost_record(cost_directory(), "ext4 /dev/vdb1"), "ext4 /dev/vdb1", costs).ok());
+  EXPECT_EQ(book.of("ext4 /dev/vdb1").byte_ps, 999U);
+  EXPECT_EQ(book.of("ext4 /dev/vda1").byte_ps, typical_costs().byte_ps);
+  EXPECT_EQ(book.of("").byte_ps, typical_costs().byte_ps) << "a file system without a name";
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 
 namespace millrace::client {
 
@@ -18,9 +17,8 @@ struct Name {
 };
 
 constexpr std::uint64_t second_ps = 1'000'000'000'000;
-constexpr std::uint64_t taught_min = Costs::taught_nothing / 8, taught_max = Costs::taught_nothing * 8;
 
-constexpr std::array<Name, 12> names{{
+constexpr std::array<Name, 10> names{{
     {"call_ps", &Costs::call_ps, 1, second_ps},
     {"byte_ps", &Costs::byte_ps, 1, second_ps / 1000},
     {"disk_byte_ps", &Costs::disk_byte_ps, 1, second_ps / 1000},
@@ -31,16 +29,15 @@ constexpr std::array<Name, 12> names{{
     {"through_byte_ps", &Costs::through_byte_ps, 1, second_ps / 1000},
     {"trip_ps", &Costs::trip_ps, 1, 10 * second_ps},
     {"start_ps", &Costs::start_ps, 0, 10 * second_ps},
-    {"taught_direct", &Costs::taught_direct, taught_min, taught_max},
-    {"taught_pipeline", &Costs::taught_pipeline, taught_min, taught_max},
 }};
 
 // Early writeback of direct writes hides a sixth of the disk's time. The pipeline hides all but a sixth,
 // because no other work runs beside the last departures.
 constexpr std::uint64_t tail = 6;
 
-std::uint64_t scaled(std::uint64_t ps, std::uint64_t taught) {
-  return ps > UINT64_MAX / taught ? UINT64_MAX : ps * taught / Costs::taught_nothing;
+// `factor` in 1024ths.
+std::uint64_t scaled(std::uint64_t ps, std::uint64_t factor) {
+  return ps > UINT64_MAX / factor ? UINT64_MAX : ps * factor / 1024;
 }
 
 // Small pieces of one call share a record. The copy into it takes about half the time of the copy to the file
@@ -68,7 +65,7 @@ Expected expected(const Costs& costs, const Transfer& transfer) {
   const std::uint64_t delay = transfer.met ? agents / 1024 * transfer.crowding : 0;
   const std::uint64_t through = records_ps(costs, transfer) + agents + delay;
   const std::uint64_t pipeline = std::max(through, disk) + disk / tail;
-  return {scaled(direct, costs.taught_direct), scaled(pipeline, costs.taught_pipeline), calls};
+  return {direct, pipeline, calls};
 }
 
 bool Costs::measured() const {
@@ -102,17 +99,6 @@ bool parse(std::string_view text, Costs& costs) {
   }
   costs = found;
   return true;
-}
-
-std::uint64_t learn(std::uint64_t taught, const Observed& observed) {
-  // `expected` already contains the factor that was taught before.
-  const double factor =
-      observed.expected_ns == 0
-          ? static_cast<double>(Costs::taught_nothing) / static_cast<double>(taught)
-          : static_cast<double>(observed.took_ns) / static_cast<double>(observed.expected_ns);
-  const double now = static_cast<double>(taught) * std::sqrt(std::max(factor, 1e-6));
-  return static_cast<std::uint64_t>(
-      std::clamp(now, static_cast<double>(taught_min), static_cast<double>(taught_max)));
 }
 
 }  // namespace millrace::client

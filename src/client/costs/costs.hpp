@@ -53,11 +53,7 @@ struct Costs {
   std::uint64_t through_byte_ps = 330;    // a byte of a record; the sink takes byte_ps in addition
   std::uint64_t trip_ps = 40'000'000;     // a question to the agent and its answer
   std::uint64_t start_ps = 0;  // an agent's start on an idle node; 0: start it at the first piece, and wait
-  // The measured time of files divided by the expected time, in 1024ths, for each way.
-  std::uint64_t taught_direct = taught_nothing;
-  std::uint64_t taught_pipeline = taught_nothing;
 
-  static constexpr std::uint64_t taught_nothing = 1024;
   static constexpr std::uint64_t start_of_an_agent_ps = 6'000'000'000;
 
   // True if they come from a record, not from this file.
@@ -84,20 +80,5 @@ Expected expected(const Costs& costs, const Transfer& transfer);
 // false and changes no cost if a line is malformed or a number is out of range.
 std::string to_text(const Costs& costs);
 bool parse(std::string_view text, Costs& costs);
-
-// The measured and the expected time of files that went one way, for one rank or several ranks.
-struct Observed {
-  std::uint64_t took_ns = 0;      // time of the slowest rank: ranks work at the same time
-  std::uint64_t expected_ns = 0;  // sum over all ranks
-  void join(const Observed& other) {
-    took_ns = took_ns > other.took_ns ? took_ns : other.took_ns;
-    expected_ns += other.expected_ns;
-  }
-};
-
-// Returns the new value of `taught`. The observation has half of the weight, so that one run in cold memory
-// does not turn a decision for long. An empty observation halves the effect of the old value, so that no way
-// is given up for good.
-std::uint64_t learn(std::uint64_t taught, const Observed& observed);
 
 }  // namespace millrace::client

@@ -66,19 +66,15 @@ TEST(Costs, SmallPiecesOfOneCallShareRecords) {
   EXPECT_EQ(one.pipeline_ps, 100'000U + 200'000) << "a piece alone is a record";
 }
 
-TEST(Costs, WhatFilesHaveTaughtIsAFactor) {
-  Costs costs = round_figures();
-  costs.taught_direct = 2 * Costs::taught_nothing;
-  costs.taught_pipeline = Costs::taught_nothing / 2;
-  const Expected both = expected(costs, {1000, 10, 4});
+TEST(Costs, WhatTheLibrarysCallsTookIsAFactor) {
+  const Expected both = expected(round_figures(), {.bytes = 1000, .pieces = 10, .calls = 4, .library = 2048});
   EXPECT_EQ(both.direct_ps, 2 * 4'100'000U);
-  EXPECT_EQ(both.pipeline_ps, 150'000U);
+  EXPECT_EQ(both.calls_ps, 4'100'000U);
 }
 
 TEST(Costs, TextBringsThemBack) {
   Costs costs = round_figures();
   costs.start_ps = 7;
-  costs.taught_pipeline = 900;
   Costs again;
   ASSERT_TRUE(parse(to_text(costs), again));
   EXPECT_EQ(to_text(again), to_text(costs));
@@ -88,33 +84,14 @@ TEST(Costs, TextBringsThemBack) {
 TEST(Costs, TextThatIsNonsenseChangesNothing) {
   for (const char* text :
        {"call_ps 5\nbyte_ps x\n", "call_ps 5\nbyte_ps 0\n", "call_ps 5\nbyte_ps -1\n", "call_ps\n",
-        "call_ps 5 \n", "taught_direct 1000000\n", "call_ps 99999999999999999999\n"}) {
+        "call_ps 5 \n", "call_ps 99999999999999999999\n"}) {
     Costs costs = round_figures();
     EXPECT_FALSE(parse(text, costs)) << text;
     EXPECT_EQ(to_text(costs), to_text(round_figures())) << text;
   }
   Costs costs = round_figures();
-  EXPECT_TRUE(parse("call_ps 5\nof_a_later_version 1\n", costs));
+  EXPECT_TRUE(parse("call_ps 5\nof_another_version 1\n", costs));
   EXPECT_EQ(costs.call_ps, 5U);
-}
-
-TEST(Costs, LearningGoesHalfTheWay) {
-  constexpr std::uint64_t none = Costs::taught_nothing;
-  EXPECT_EQ(learn(none, {400, 100}), 2 * none);
-  EXPECT_EQ(learn(2 * none, {100, 400}), none);
-  EXPECT_EQ(learn(none, {100, 100}), none);
-  EXPECT_EQ(learn(4 * none, {0, 0}), 2 * none) << "not observed: half is forgotten";
-  EXPECT_EQ(learn(none, {}), none);
-  EXPECT_EQ(learn(none, {UINT64_MAX, 1}), 8 * none) << "bounded";
-  EXPECT_EQ(learn(none, {0, UINT64_MAX}), none / 8);
-}
-
-TEST(Costs, OfRanksThatWorkAtTheSameTimeTheSlowestCounts) {
-  Observed all;
-  all.join({100, 30});
-  all.join({70, 40});
-  EXPECT_EQ(all.took_ns, 100U);
-  EXPECT_EQ(all.expected_ns, 70U);
 }
 
 }  // namespace

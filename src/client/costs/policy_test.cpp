@@ -50,13 +50,9 @@ TEST(Policy, WhereCallsCostMoreThePipelineTakesLargerPieces) {
   EXPECT_FALSE(way_of({16 * MiB, 1, 1}, {}, costs).pipeline);
 }
 
-TEST(Policy, WhatFilesHaveTaughtDecides) {
-  Costs slow;
-  slow.taught_direct = 4 * Costs::taught_nothing;
-  EXPECT_TRUE(way_of({MiB, 1, 1}, {}, slow).pipeline);
-  Costs quick;
-  quick.taught_direct = Costs::taught_nothing / 4;
-  EXPECT_FALSE(way_of({2 * KiB, 1, 1}, {}, quick).pipeline);
+TEST(Policy, WhatTheLibrarysCallsTookDecides) {
+  EXPECT_TRUE(way_of({.bytes = MiB, .pieces = 1, .calls = 1, .library = 4096}).pipeline);
+  EXPECT_FALSE(way_of({.bytes = 2 * KiB, .pieces = 1, .calls = 1, .library = 256}).pipeline);
 }
 
 TEST(Policy, AChosenStrategyAlwaysTakesThePipeline) {
@@ -105,7 +101,7 @@ TEST(Policy, TheBreakEvenIsWhereTheChoiceTurns) {
   EXPECT_EQ(break_even(never, false), 1U);
   EXPECT_GT(break_even(server, false), break_even({}, false));
   Costs always;
-  always.taught_direct = 8 * Costs::taught_nothing;
+  always.call_ps = 1'000'000'000'000;
   EXPECT_EQ(break_even(always, false), GiB) << "bounded";
 }
 

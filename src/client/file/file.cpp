@@ -89,14 +89,16 @@ bool OpenedFile::enter_pipeline(const Transfer& transfer) {
   Transfer known = transfer;
   known.made_stable = goes_to_disk();
   known.routed = request_.routing.lanes > 0;
-  known.entered = registered();
-  known.library = account_.library();
+  // The ranks of a node go one way: once one of them has brought the file into the pipeline, it does not count
+  // any more what calls of the others took.
+  const std::uint64_t library = account_.library();
+  known.entered = registered() || (library < 1024 && enrolment_.known_to_agent());
+  known.library = known.entered ? 1024 : library;
   Session* const session = enrolment_.session();
   known.asks = session != nullptr && session->view().pending(enrolment_.slot(), transfer.hull);
   if (transfer.met || !registered()) known.crowding = crowding(request_.members, process_.processors());
   const Choice choice = decide(known);
   counts().wrote(choice, transfer);
-  if (request_.learns()) stint_.moved(choice.pipeline, transfer.bytes, choice.expected, transfer.nonblocking);
   if (choice.pipeline)
     pieces_.let_sieve();
   else if (!transfer.nonblocking && !known.entered)
@@ -194,7 +196,6 @@ Status OpenedFile::sync() {
   process_.read_aheads().drop(target_.number());
   sync_with_other_agents(process_, request_.path.c_str(), target_.number(), request_.writable);
   if (request_.only_reads()) return {};
-  if (!goes_to_disk()) stint_.spoil();
   process_.lessons().syncs.store(true, std::memory_order_relaxed);
   Session* session = enrolment_.session_of_group();
   if (session == nullptr && request_.routing.lanes > 0) process_.look_again(target_.path());
@@ -224,7 +225,6 @@ Status OpenedFile::close() {
   if (closed_.exchange(true)) return {};
   process_.remove(this);
   if (process_.is_child()) return {};
-  const std::uint64_t start = start_timing();
   reads_.end(true);
   Status status = settle(Kind::close, withdrawn_.load() ? Extent{} : everything);
   if (!request_.writable) status = {};  // what failed was read from the file itself
@@ -232,11 +232,6 @@ Status OpenedFile::close() {
   pieces_.close();
   if (const Status closed = target_.close(); status.ok()) status = closed;
   if (status.ok()) status = request_.named;
-  stop_timing(start);
-  if (status.ok() && request_.learns()) {
-    const transport::ClientCounters& all = enrolment_.tally.counters;
-    process_.lessons().observed.add(request_.file_system, stint_.end(all.copy_ns + all.wait_ns));
-  }
   return status;
 }
 

@@ -28,7 +28,6 @@ struct OpenRequest {
   FileSettings settings;      // after hints
   bool writable = true;
   Costs costs = {};                 // costs of its file system, the same for all ranks
-  std::uint64_t file_system = 0;    // number_of_file_system(); 0: the costs do not change by this open
   transport::Routing routing = {};  // for ranks on several nodes whose agents work together
   bool through = false;             // the agents carry reads too
   Reason left = Reason::none;       // why all ranks leave the file to the MPI library
@@ -40,8 +39,6 @@ struct OpenRequest {
 
   // Such a handle has no bytes of its own, and asks for those of other handles as a guest does.
   bool only_reads() const { return !writable && stand_in.empty(); }
-  // True if the time of its calls counts for the costs.
-  bool learns() const { return file_system != 0; }
 };
 
 class AgentReads;
@@ -96,8 +93,8 @@ class File {
   // Reads through the agents. Never nullptr for an open with OpenRequest::through or a stand-in.
   virtual AgentReads* agent_reads() { return nullptr; }
 
-  // These two functions measure the time of the MPI library's direct writes and of MPI_File_sync. The record
-  // of costs compares it with the expected time. close() measures its own time.
+  // These two functions measure the time of the MPI library's direct writes, which is compared with the
+  // expected time.
   virtual std::uint64_t start_timing() { return 0; }  // 0: this open is not measured
   virtual void stop_timing([[maybe_unused]] std::uint64_t start) {}
 

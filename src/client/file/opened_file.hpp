@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -44,10 +45,10 @@ class OpenedFile final : public File, private Leaver {
   Status set_direct(const Ground& ground) override;
   Status bar(Reason reason) override { return enrolment_.barred.store(reason), set_direct({reason}); }
   std::uint64_t start_timing() override { return process_.now_ns(); }
+  // Costs are times of the node, whose processors work on the calls of so many ranks at once.
   void stop_timing(std::uint64_t start) override {
-    const std::uint64_t took = process_.now_ns() - start;
-    account_.library_took(took);
-    if (request_.learns()) stint_.took(took);
+    const std::uint32_t at_once = std::min(request_.members, process_.processors());
+    account_.library_took((process_.now_ns() - start) / std::max(at_once, 1U));
   }
   const FileSettings& settings() const override { return request_.settings; }
   std::uint64_t number() const override { return target_.number(); }
@@ -78,7 +79,6 @@ class OpenedFile final : public File, private Leaver {
   Guest guest_;                                   // asks the agent for a file in which this open has no part
   Guest successor_;  // asks a second agent, which started after this rank's agent died
   Account account_;
-  Stint stint_;
   OwnPieces pieces_;
   AgentReads reads_;
   std::atomic<bool> on_the_way_{false};   // this rank has written since the last order()

@@ -15,7 +15,6 @@
 #include "base/file_identity.hpp"
 #include "base/settings.hpp"
 #include "client/costs/reasons.hpp"
-#include "client/costs/stint.hpp"
 #include "client/file/other_agents.hpp"
 #include "client/file/target_file.hpp"
 #include "client/session/session.hpp"
@@ -64,7 +63,6 @@ class ReadAheads {
 // Lessons from the earlier files of a process.
 struct Lessons {
   std::atomic<bool> syncs{false};  // the program has called MPI_File_sync, so it is likely to do so again
-  Observations observed;
 };
 
 // The seam between an open file and its process. It has the objects that exist once per process, and makes

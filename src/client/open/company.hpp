@@ -102,35 +102,29 @@ void merge_max(T& all, const T& one) {
   for (std::size_t i = 0; i < sizeof(T) / sizeof(std::uint64_t); ++i) words[i] = std::max(words[i], more[i]);
 }
 
-// A rank's message at an open: words for the agreement, the rank itself, and a remark that rank 0 joins.
-template <class Words, class Remark>
+// A rank's message at an open: words for the agreement, and the rank itself.
+template <class Words>
 struct Introduction {
   Words words;
   Peer self;
-  Remark remark;
 };
 
-// The end of the exchange: every rank has the maximum of all words, and rank 0's word. Rank 0 has the joined
-// remarks, too.
-template <class Words, class Remark, class Word>
+// The end of the exchange: every rank has the maximum of all words, and rank 0's word.
+template <class Words, class Word>
 struct Introductions {
   Words words{};
-  Remark remarks{};
   Word word{};
   Company company;
 };
 
-// Exchanges the messages of an open. `heard.word` is rank 0's word, and `join` adds a remark to
-// `heard.remarks`, on rank 0. False: an error. Collective.
-template <class Words, class Remark, class Word, class Join>
-bool introduce(Team& team, const Introduction<Words, Remark>& mine, Introductions<Words, Remark, Word>& heard,
-               Join join) {
-  std::vector<Introduction<Words, Remark>> all;
+// Exchanges the messages of an open. `heard.word` is rank 0's word. False: an error. Collective.
+template <class Words, class Word>
+bool introduce(Team& team, const Introduction<Words>& mine, Introductions<Words, Word>& heard) {
+  std::vector<Introduction<Words>> all;
   if (!gather(team, mine, all)) return false;
   Counted counted;
   for (const auto& one : all) {
     merge_max(heard.words, one.words);
-    join(heard.remarks, one.remark);
     counted.add(one.self);
   }
   if (team.rank() == 0) heard.company = counted.take();

@@ -287,7 +287,6 @@ void take_costs(const Shared& shared, unsigned ranks, Costs& costs) {
       shared.disk_ns.load() * 1000 / std::max<std::uint64_t>(shared.disk_bytes.load(), 1), 1);
   costs.trip_ps = std::max<std::uint64_t>(shared.trip_ns.load() * 1000, 1);
   costs.start_ps = std::max<std::uint64_t>(shared.start_ns.load() * 1000, 1);
-  costs.taught_direct = costs.taught_pipeline = Costs::taught_nothing;
 }
 
 void use_own_agent() {

@@ -30,7 +30,7 @@ struct Decision {
   std::uint64_t file_stripe_bytes;  // the file system's own stripe size; 0: none
   std::uint64_t storage_host;       // as in Sight
   Through through;                  // of a file that may be written
-  KnownCosts costs;
+  Costs costs;
 };
 
 // Rank 0 calls this. The decision has no costs.

@@ -26,9 +26,7 @@ Status secure_name(const std::string& path, const FileSettings& settings) {
 }
 
 std::unique_ptr<File> open_guest(const std::string& path) { return open_guest(path, own_process()); }
-KnownCosts costs_of(const TargetFile& target) { return cost_book().of(file_system_of(target.device())); }
-ObservedFiles observed_files() { return own_process().lessons().observed.all(); }
-void learn_costs(const ObservedFiles& observed) { cost_book().learn(observed); }
+Costs costs_of(const TargetFile& target) { return cost_book().of(file_system_of(target.device())); }
 
 bool anything_pending(bool writes) {
   if (own_process().is_child()) return false;

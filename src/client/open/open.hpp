@@ -23,11 +23,7 @@ bool settle_ledgers(const char* path, bool writes);
 Status secure_name(const std::string& path, const FileSettings& settings);
 
 // The costs of the file's file system: from the user's record, or typical ones.
-KnownCosts costs_of(const TargetFile& target);
-// The times of this rank's files.
-ObservedFiles observed_files();
-// For rank 0: adds the times of all ranks' files to the record when the program ends.
-void learn_costs(const ObservedFiles& observed);
+Costs costs_of(const TargetFile& target);
 
 // True if any rank of this node has bytes pending in any file. With `writes`, bytes in a ledger and bytes
 // that this process has read ahead count too. It costs a few loads.

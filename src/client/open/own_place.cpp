@@ -38,7 +38,7 @@ class OwnPlace final : public Place {
     return {remote, client::stamp_of(target.lasting_path()).size, host,
             remote && host == 0 ? stripe_of(target) : 0};
   }
-  KnownCosts costs_of(const TargetFile& target) override { return client::costs_of(target); }
+  Costs costs_of(const TargetFile& target) override { return client::costs_of(target); }
   FileStamp stamp_of(const std::string& path) override { return client::stamp_of(path); }
   Result<std::unique_ptr<Source>> open_source(const std::string& path) override {
     return client::open_source(path);

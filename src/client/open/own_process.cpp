@@ -325,7 +325,6 @@ void OwnProcess::leave(bool at_exit) {
     for (Leaver* file : files_) file->leave(at_exit);
     if (!at_exit) files_.clear();
   }
-  costs_.store();
   // An agent that was killed could not remove its page.
   if (Session* session = ready_.load(); session != nullptr && session->gone()) transport::bury_dead();
   // At exit, threads and destructors of other libraries may still write: the kernel hangs up later.

@@ -49,7 +49,7 @@ class Place {
   virtual bool draw(std::span<std::byte> random) = 0;
 
   virtual Sight look(const TargetFile& target) = 0;
-  virtual KnownCosts costs_of(const TargetFile& target) = 0;
+  virtual Costs costs_of(const TargetFile& target) = 0;
   // The files of a copy (node_copy.hpp): the one that is copied, and this node's copy. See stage.hpp.
   virtual FileStamp stamp_of(const std::string& path) = 0;
   virtual Result<std::unique_ptr<Source>> open_source(const std::string& path) = 0;

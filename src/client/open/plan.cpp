@@ -14,13 +14,13 @@ namespace {
 // For stage=auto: if some node reads only part of a file, other ways of reading are cheaper.
 constexpr std::uint32_t nearly_whole = 900;  // thousandths
 
-using Heard = Introductions<Words, ObservedFiles, Decision>;
+using Heard = Introductions<Words, Decision>;
 
 // The exchange of every open. With `starts`, this rank starts its node's agent now, so that all ranks hear
 // its address. Sets the parts of the plan that need no more than the words. The plan is not ours after an
 // error, or if some rank does not want the file accelerated.
 void introduce(Team& team, Place& place, const Wishes& wishes, bool starts, Heard& heard, Plan& plan) {
-  Introduction<Words, ObservedFiles> mine{wishes.words, {}, wishes.observed};
+  Introduction<Words> mine{wishes.words, {}};
   if (team.rank() == 0) {
     std::uint64_t& group = mine.words.group;
     if (!place.draw(std::as_writable_bytes(std::span(&group, 1)))) mine.words.refused = 1;
@@ -28,18 +28,13 @@ void introduce(Team& team, Place& place, const Wishes& wishes, bool starts, Hear
   }
   if (wishes.words.refused == 0)
     mine.self = describe_self(wishes.found, wishes.settings, wishes.alone, starts, place);
-  heard.remarks.file_system = heard.word.costs.file_system;
-  const auto join = [](ObservedFiles& all, const ObservedFiles& one) {
-    if (one.file_system == all.file_system) all.ways.join(one.ways);
-  };
-  const bool told = introduce(team, mine, heard, join);
+  const bool told = introduce(team, mine, heard);
   plan.ours = told && heard.words.refused == 0 && heard.words.blocked == 0;
   plan.blocked = heard.words.blocked != 0;
   plan.group = heard.words.group;
   plan.one_node = heard.company.on_one_node();
   plan.bytes = heard.words.bytes;
-  plan.costs = heard.word.costs.costs;
-  plan.observed = heard.remarks;
+  plan.costs = heard.word.costs;
 }
 
 // --- Files that may be written ---
@@ -74,8 +69,7 @@ void open_everywhere(Team& team, Place& place, OpenRequest request, const Meetin
                     .group = request.group,
                     .members = request.members,
                     .settings = request.settings,
-                    .costs = request.costs,
-                    .file_system = request.file_system};
+                    .costs = request.costs};
   const bool late = request.late;
   plan.file = place.open(std::move(request));
   if (!across) return;
@@ -211,7 +205,6 @@ Plan plan_write(Team& team, Place& place, Wishes wishes) {
                    .members = meeting.members,
                    .settings = meeting.settings,
                    .costs = plan.costs,
-                   .file_system = heard.word.costs.file_system,
                    .routing = meeting.routing,
                    .through = plan.through != Through::none,
                    .found = std::move(wishes.found),

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "base/settings.hpp"
-#include "client/costs/stint.hpp"
 #include "client/file/file.hpp"
 #include "client/file/target_file.hpp"
 #include "client/open/meeting.hpp"
@@ -50,8 +49,7 @@ struct Wishes {
   bool starts = false;  // this rank starts the agent of its node for agents of other nodes
   // The number of the program's ranks; 0: not known.
   std::uint32_t world = 0;
-  Status named = {};            // on rank 0: OpenRequest::named
-  ObservedFiles observed = {};  // the times of this rank's earlier files
+  Status named = {};  // on rank 0: OpenRequest::named
   // Of a file that is only read:
   bool leads = false;                         // this rank looks at the file system for all ranks of its node
   std::uint32_t share = ReadShares::unknown;  // of the series' last file, that this rank has read
@@ -75,7 +73,6 @@ struct Plan {
   std::shared_ptr<const Meeting> untried = nullptr;  // a late meeting, for try_meeting()
   std::uint64_t bytes = 0;                           // the size of a file that is only read
   Costs costs = {};
-  ObservedFiles observed = {};  // on rank 0: those of all ranks
   std::unique_ptr<File> file;   // this rank's open
 };
 

@@ -86,7 +86,7 @@ class OneOfAll final : public Team {
   }
 
  private:
-  using Message = Introduction<Words, ObservedFiles>;
+  using Message = Introduction<Words>;
   const int rank_;
   Told& told_;
   std::size_t heard_ = 0;
@@ -137,7 +137,7 @@ TEST(Scale, RankZeroHasTheMessagesOfAllRanksOnlyDuringTheOpen) {
   const Taken taken = open_on(0, told, true);
   std::size_t recorded = 0;
   for (const std::vector<std::byte>& one : told) recorded += one.capacity() + sizeof(std::size_t);
-  constexpr std::size_t message = sizeof(Introduction<Words, ObservedFiles>);
+  constexpr std::size_t message = sizeof(Introduction<Words>);
   EXPECT_LE(taken.kept, 64U * 1024 + recorded);
   EXPECT_LE(taken.most, nodes * ranks_of_node * message + 1024 * 1024);
 }

@@ -225,9 +225,7 @@ bool leads_node(int) { return false; }
 bool is_last_of_node(int) { return false; }
 bool may_span_nodes(int) { return false; }
 bool is_first_of_node() { return true; }
-KnownCosts costs_of(const TargetFile& /*target*/) { return {}; }
-ObservedFiles observed_files() { return {}; }
-void learn_costs(const ObservedFiles& /*observed*/) {}
+Costs costs_of(const TargetFile& /*target*/) { return {}; }
 void refresh(const std::string& /*path*/) {}
 
 std::unique_ptr<File> open(OpenRequest request) {

@@ -57,7 +57,7 @@ class TestPlace final : public Place {
     return true;
   }
   Sight look(const TargetFile&) override { return {remote, file_bytes, 0, 0}; }
-  KnownCosts costs_of(const TargetFile&) override { return {}; }
+  Costs costs_of(const TargetFile&) override { return {}; }
   FileStamp stamp_of(const std::string&) override { return {}; }
   Result<std::unique_ptr<Source>> open_source(const std::string&) override { return Code::unsupported; }
   std::string stage_directory() override { return {}; }

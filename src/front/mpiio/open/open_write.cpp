@@ -54,7 +54,6 @@ client::Wishes wishes_to_write(int rank, int size, const char* filename, int amo
   wishes.reads = (amode & MPI_MODE_WRONLY) == 0;
   wishes.starts = client::is_last_of_node(size);
   wishes.world = ranks_of_world();
-  wishes.observed = client::observed_files();
   // The other ranks wait for rank 0 at the agreement.
   if (rank == 0) wishes.named = client::secure_name(wishes.path, wishes.settings.file);
   return wishes;
@@ -82,7 +81,6 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   client::Plan plan = client::plan_write(team, client::own_place(), std::move(wishes));
   admission.everywhere = !plan.blocked;
   if (!plan.ours) return false;
-  if (team.rank() == 0) client::learn_costs(plan.observed);
   auto open = std::make_unique<Open>();
   open->handle = handle;
   open->path = path;
