@@ -107,11 +107,10 @@ def recorded(folder):
     return Path(told["record"]), lines
 
 
-def test_all_files_of_a_program_go_by_the_record_and_what_they_took_is_added(job, tmp_path):
-    # Middling pieces, which typical costs leave to the library: by the record it is eight times as slow.
+def test_all_files_of_a_program_go_by_the_record_and_leave_it_as_it_is(job, tmp_path):
+    # Middling pieces, which typical costs leave to the library: by the record its calls take 30 times as long.
     record, lines = recorded(tmp_path)
-    assert lines["taught_direct"] == lines["taught_pipeline"] == "1024"
-    lines["taught_direct"] = "8192"
+    lines["call_ps"] = "100000000"
     lines["start_ps"] = "0"  # no transfer goes to the library because an agent would not pay yet
     record.write_text("".join(f"{name} {value}\n" for name, value in lines.items()))
     stats = tmp_path / "stats.jsonl"
@@ -124,9 +123,4 @@ def test_all_files_of_a_program_go_by_the_record_and_what_they_took_is_added(job
     clients = [json.loads(line) for line in stats.read_text().splitlines()]
     last = [line["reason"][0] for line in clients if line["kind"] == "client"]
     assert len(last) == 6 and set(last) == {"pipeline: expected to take less time"}
-    _, after = recorded(tmp_path)
-    assert int(after["taught_direct"]) == pytest.approx(2897, abs=2), "not taken: half of it is forgotten"
-    assert after["taught_pipeline"] != "1024"
-    assert {name: after[name] for name in lines if "taught" not in name} == {
-        name: value for name, value in lines.items() if "taught" not in name
-    }
+    assert recorded(tmp_path) == (record, lines)

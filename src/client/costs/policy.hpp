@@ -46,7 +46,8 @@ struct Entrance {
 // count of a transfer.
 class Account {
  public:
-  explicit Account(const Costs& costs) : costs_(costs) {}
+  // `library`: library() of the last file like this one.
+  explicit Account(const Costs& costs, std::uint64_t library = 1024) : costs_(costs), library_(library) {}
 
   // Counts a transfer that the pipeline would make faster. True: the file should enter the pipeline.
   bool pays_to_enter(const Expected& expected, const Entrance& entrance);
@@ -74,7 +75,7 @@ class Account {
   std::atomic<std::uint64_t> missed_ps_{0};
   std::atomic<bool> unasked_{false};  // the next read would have to ask, if its file were in the pipeline
   std::atomic<std::uint64_t> calls_ps_{0};
-  std::atomic<std::uint64_t> library_{1024};
+  std::atomic<std::uint64_t> library_;
 };
 
 }  // namespace millrace::client

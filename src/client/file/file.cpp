@@ -45,7 +45,7 @@ OpenedFile::OpenedFile(OpenRequest request, Reason barred, Process& process)
       enrolment_(request_, target_, barred, process),
       guest_(process),
       successor_(process, Guest::Of::successor),
-      account_(request_.costs),
+      account_(request_.costs, process.history().of(request_.path).library),
       pieces_(process, target_, request_.writable),
       reads_(request_, target_, enrolment_, process),
       // The guest may know of writes on other nodes. Once registered, this open has to ask for them.
@@ -196,7 +196,7 @@ Status OpenedFile::sync() {
   process_.read_aheads().drop(target_.number());
   sync_with_other_agents(process_, request_.path.c_str(), target_.number(), request_.writable);
   if (request_.only_reads()) return {};
-  process_.lessons().syncs.store(true, std::memory_order_relaxed);
+  process_.history().syncs.store(true, std::memory_order_relaxed);
   Session* session = enrolment_.session_of_group();
   if (session == nullptr && request_.routing.lanes > 0) process_.look_again(target_.path());
   if (!request_.named.ok()) return request_.named;
@@ -229,6 +229,7 @@ Status OpenedFile::close() {
   Status status = settle(Kind::close, withdrawn_.load() ? Extent{} : everything);
   if (!request_.writable) status = {};  // what failed was read from the file itself
   if (status.ok() && counts().any_by_library()) status = make_durable(request_, target_, process_);
+  if (counts().any_by_library()) process_.history().wrote(request_.path, account_.library());
   pieces_.close();
   if (const Status closed = target_.close(); status.ok()) status = closed;
   if (status.ok()) status = request_.named;

@@ -66,7 +66,7 @@ class OpenedFile final : public File, private Leaver {
   Status flush_own(Extent extent);
   Status prepare_own_direct_write(Extent extent);
   bool goes_to_disk() const {
-    return ends_on_disk(request_.settings) || process_.lessons().syncs.load(std::memory_order_relaxed);
+    return ends_on_disk(request_.settings) || process_.history().syncs.load(std::memory_order_relaxed);
   }
   Status settle(transport::Kind kind, Extent extent);
   void report(Status status);

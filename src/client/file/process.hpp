@@ -14,6 +14,7 @@
 
 #include "base/file_identity.hpp"
 #include "base/settings.hpp"
+#include "client/costs/history.hpp"
 #include "client/costs/reasons.hpp"
 #include "client/file/other_agents.hpp"
 #include "client/file/target_file.hpp"
@@ -58,11 +59,6 @@ class ReadAheads {
   std::mutex mutex_;
   std::vector<std::pair<std::uint64_t, ReadAhead*>> all_;
   std::atomic<std::size_t> count_{0};
-};
-
-// Lessons from the earlier files of a process.
-struct Lessons {
-  std::atomic<bool> syncs{false};  // the program has called MPI_File_sync, so it is likely to do so again
 };
 
 // The seam between an open file and its process. It has the objects that exist once per process, and makes
@@ -123,7 +119,7 @@ class Process {
   // True in a child of fork(): the ring and the files belong to the parent.
   bool is_child() const { return child_.load(std::memory_order_relaxed); }
 
-  Lessons& lessons() { return lessons_; }
+  History& history() { return history_; }
   ReadAheads& read_aheads() { return read_aheads_; }
 
   // Monotonic.
@@ -155,7 +151,7 @@ class Process {
 
  private:
   std::atomic<bool> child_{false};
-  Lessons lessons_;
+  History history_;
   ReadAheads read_aheads_;
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "client/costs/cost_record.hpp"
+#include "client/costs/history.hpp"
 #include "client/file/file.hpp"
 
 // Opens of this process's files (own_process.hpp), and what an open needs.
@@ -24,6 +25,9 @@ Status secure_name(const std::string& path, const FileSettings& settings);
 
 // The costs of the file's file system: from the user's record, or typical ones.
 Costs costs_of(const TargetFile& target);
+
+// What this process knows from its earlier files.
+History& history();
 
 // True if any rank of this node has bytes pending in any file. With `writes`, bytes in a ledger and bytes
 // that this process has read ahead count too. It costs a few loads.

@@ -224,7 +224,7 @@ Plan plan_read(Team& team, Place& place, Wishes wishes) {
   const Sight sight = leads || first ? place.look(wishes.found) : Sight{};
   wishes.alone = false;  // an agent keeps a file that is only read apart from the same file open for writing
   mine.bytes = sight.bytes;
-  mine.unknown = wishes.share == ReadShares::unknown ? 1 : 0;
+  mine.unknown = wishes.share == History::unknown ? 1 : 0;
   if (first) {
     mine.stage = static_cast<std::uint64_t>(asked);
     mine.unfit = fits_agents(sight) ? 0 : 1;

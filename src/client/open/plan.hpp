@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/settings.hpp"
+#include "client/costs/history.hpp"
 #include "client/file/file.hpp"
 #include "client/file/target_file.hpp"
 #include "client/open/meeting.hpp"
@@ -52,7 +53,7 @@ struct Wishes {
   Status named = {};  // on rank 0: OpenRequest::named
   // Of a file that is only read:
   bool leads = false;                         // this rank looks at the file system for all ranks of its node
-  std::uint32_t share = ReadShares::unknown;  // of the series' last file, that this rank has read
+  std::uint32_t share = History::unknown;  // of the series' last file, that this rank has read
   // Copies the file to every node, for the open with this number. If some node has read less than the second
   // number's share of the last file, there is no copy. Collective; true: all ranks have a copy.
   std::function<bool(std::uint64_t, std::uint32_t)> copy = {};

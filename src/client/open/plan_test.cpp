@@ -231,7 +231,7 @@ std::string line_of_table(std::uint16_t nodes, bool writable, const FileKind& ki
   std::string reads;
   for (const Stage stage : {Stage::automatic, Stage::none, Stage::pieces, Stage::whole}) {
     bool own = false, small = false, all = false, copy = false;
-    for (const std::uint32_t share : {ReadShares::unknown, 1000U}) {
+    for (const std::uint32_t share : {History::unknown, 1000U}) {
       const Plan plan = plan_of(nodes, writable, kind, stage, share);
       through |= plan.ours && writable && plan.apart == Apart::no;
       own |= plan.reads_alone;

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/file_system.hpp"
-#include "client/costs/series.hpp"
 
 namespace millrace::client {
 
@@ -26,7 +25,6 @@ constexpr std::uint64_t spare_bytes = 16 * MiB;  // room that a copy leaves free
 // An agent only passes these bytes on. The small buffer keeps them in the processor's cache.
 constexpr std::uint64_t buffer_bytes = 16 * MiB;
 constexpr std::uint64_t record_bytes = 128 * KiB;
-constexpr std::uint32_t most = 100'000;  // thousandths
 
 FileStamp stamp(const struct stat& about) {
   if (!S_ISREG(about.st_mode)) return {};
@@ -144,26 +142,6 @@ Status send_whole(File& copy, Source& source, const FileStamp& stamp) {
   }
   if (Status status = copy.flush(everything); !status.ok()) return status;
   return source.stamp() == stamp ? Status() : Status(Code::corrupt);
-}
-
-void ReadShares::add(std::string_view path, std::uint64_t bytes, std::uint64_t size) {
-  if (size == 0) return;
-  const double share = static_cast<double>(bytes) * 1000 / static_cast<double>(size);
-  const std::uint64_t series = series_number(path);
-  const std::lock_guard lock(mutex_);
-  auto entry = std::ranges::find(entries_, series, &Entry::series);
-  if (entry == entries_.end()) {
-    entry = entries_.begin() + static_cast<std::ptrdiff_t>(next_++ % entries_.size());
-    entry->series = series;
-  }
-  entry->share = static_cast<std::uint32_t>(std::min(share, double{most}));
-}
-
-std::uint32_t ReadShares::of(std::string_view path) const {
-  const std::uint64_t series = series_number(path);
-  const std::lock_guard lock(mutex_);
-  const auto entry = std::ranges::find(entries_, series, &Entry::series);
-  return entry == entries_.end() ? unknown : entry->share;
 }
 
 }  // namespace millrace::client

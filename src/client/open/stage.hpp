@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,24 +68,5 @@ Result<std::unique_ptr<Source>> open_source(const std::string& path);
 // Reads the whole source and sends it through `copy`. Ok: every node has the bytes. Code::corrupt: the
 // source's stamp has changed.
 Status send_whole(File& copy, Source& source, const FileStamp& stamp);
-
-// The share of a series' files that this rank has read, in thousandths of their size, for the life of the
-// process. Thread safe.
-class ReadShares {
- public:
-  static constexpr std::uint32_t unknown = UINT32_MAX;
-  void add(std::string_view path, std::uint64_t bytes, std::uint64_t size);
-  // The share of the series' last file; `unknown` if there was none.
-  std::uint32_t of(std::string_view path) const;
-
- private:
-  struct Entry {
-    std::uint64_t series = 0;  // 0 = free
-    std::uint32_t share = 0;
-  };
-  mutable std::mutex mutex_;
-  std::array<Entry, 64> entries_{};  // a new one replaces the oldest
-  std::size_t next_ = 0;
-};
 
 }  // namespace millrace::client

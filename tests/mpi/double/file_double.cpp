@@ -225,6 +225,10 @@ bool leads_node(int) { return false; }
 bool is_last_of_node(int) { return false; }
 bool may_span_nodes(int) { return false; }
 bool is_first_of_node() { return true; }
+History& history() {
+  static History history;
+  return history;
+}
 Costs costs_of(const TargetFile& /*target*/) { return {}; }
 void refresh(const std::string& /*path*/) {}
 

@@ -22,8 +22,6 @@ namespace {
 
 using client::Through;
 
-client::ReadShares shares;
-
 bool handle_of_copy(int fd, MPI_File& copy) {
   // A failure here must not reach the program, because its error handler may end the job.
   MPI_Errhandler handler;
@@ -78,7 +76,7 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
   MpiTeam team(comm);
   client::Wishes wishes = wishes_of(filename, info, handle != MPI_FILE_NULL, admission);
   wishes.leads = client::leads_node(team.size());
-  if (wishes.words.refused == 0) wishes.share = shares.of(wishes.path);
+  if (wishes.words.refused == 0) wishes.share = client::history().of(wishes.path).share;
   auto open = std::make_unique<Open>();
   open->handle = handle;
   open->path = wishes.path;
@@ -131,9 +129,9 @@ void look_again(Open& open) {
 
 void end_reading(Open& open) {
   if (open.reads.until_written && !open.writable)
-    shares.add(open.path, open.reads.bytes.load(), open.reads.size_at_open);
+    client::history().read(open.path, open.reads.bytes.load(), open.reads.size_at_open);
   if (open.reads.reader == nullptr) return;
-  shares.add(open.path, open.reads.reader->bytes.load(), open.reads.reader->original.size);
+  client::history().read(open.path, open.reads.reader->bytes.load(), open.reads.reader->original.size);
   close_copy(*open.reads.reader);
 }
 
