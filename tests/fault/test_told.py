@@ -7,7 +7,6 @@ import os
 import subprocess
 from pathlib import Path
 
-import pytest
 from conftest import BUILD
 
 BOUND_S = 60.0

@@ -10,8 +10,8 @@
 #include "client/costs/costs.hpp"
 
 // The costs of each file system that this user's programs write to, kept in the user's cache folder: a small
-// text file for each. `millrace doctor PATH` measures them. If a record is missing, cut off or invalid, typical
-// costs apply.
+// text file for each. `millrace doctor PATH` measures them. If a record is missing, cut off or invalid,
+// typical costs apply.
 namespace millrace::client {
 
 // The folder of the records: millrace in XDG_CACHE_HOME or in ~/.cache. Empty: there is none, also if HOME is

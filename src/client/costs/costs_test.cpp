@@ -82,9 +82,8 @@ TEST(Costs, TextBringsThemBack) {
 }
 
 TEST(Costs, TextThatIsNonsenseChangesNothing) {
-  for (const char* text :
-       {"call_ps 5\nbyte_ps x\n", "call_ps 5\nbyte_ps 0\n", "call_ps 5\nbyte_ps -1\n", "call_ps\n",
-        "call_ps 5 \n", "call_ps 99999999999999999999\n"}) {
+  for (const char* text : {"call_ps 5\nbyte_ps x\n", "call_ps 5\nbyte_ps 0\n", "call_ps 5\nbyte_ps -1\n",
+                           "call_ps\n", "call_ps 5 \n", "call_ps 99999999999999999999\n"}) {
     Costs costs = round_figures();
     EXPECT_FALSE(parse(text, costs)) << text;
     EXPECT_EQ(to_text(costs), to_text(round_figures())) << text;

@@ -52,7 +52,7 @@ struct Wishes {
   std::uint32_t world = 0;
   Status named = {};  // on rank 0: OpenRequest::named
   // Of a file that is only read:
-  bool leads = false;                         // this rank looks at the file system for all ranks of its node
+  bool leads = false;                      // this rank looks at the file system for all ranks of its node
   std::uint32_t share = History::unknown;  // of the series' last file, that this rank has read
   // Copies the file to every node, for the open with this number. If some node has read less than the second
   // number's share of the last file, there is no copy. Collective; true: all ranks have a copy.
@@ -74,7 +74,7 @@ struct Plan {
   std::shared_ptr<const Meeting> untried = nullptr;  // a late meeting, for try_meeting()
   std::uint64_t bytes = 0;                           // the size of a file that is only read
   Costs costs = {};
-  std::unique_ptr<File> file;   // this rank's open
+  std::unique_ptr<File> file;  // this rank's open
 };
 
 // Reading a smaller file takes no longer than the agreement of the nodes.
