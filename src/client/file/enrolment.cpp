@@ -76,7 +76,7 @@ Reason Enrolment::enroll_with(Session& session) {
 }
 
 bool Enrolment::known_to_agent() {
-  if (barred.load(std::memory_order_relaxed) != Reason::none) return false;
+  if (process_.is_child() || barred.load(std::memory_order_relaxed) != Reason::none) return false;
   Session* session = process_.joined();
   if (session == nullptr) return false;
   const std::lock_guard lock(known_mutex_);
