@@ -169,7 +169,8 @@ def test_version(millrace):
     assert millrace("version").stdout.startswith("millrace 0.")
 
 
-def test_a_long_close_has_a_bar_until_its_report_comes(world):
+def test_a_long_close_has_a_bar_until_its_report_comes(world, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")  # a dumb terminal gets no bar
     out = io.StringIO()
     lines = world / "lines"
     lines.touch()
