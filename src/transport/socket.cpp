@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "transport/memory.hpp"
+
 namespace millrace::transport {
 
 namespace {
@@ -124,8 +126,16 @@ bool hung_up(int socket) {
 }
 
 bool wait_readable(int socket, std::uint32_t timeout_ms) {
-  pollfd entry{socket, POLLIN, 0};
-  return ::poll(&entry, 1, static_cast<int>(timeout_ms)) > 0;
+  const std::uint64_t until_ns = now_ns() + std::uint64_t{timeout_ms} * 1'000'000;
+  std::uint64_t left_ms = timeout_ms;
+  for (;;) {
+    pollfd entry{socket, POLLIN, 0};
+    const int ready = ::poll(&entry, 1, static_cast<int>(left_ms));
+    if (ready >= 0 || errno != EINTR) return ready > 0;
+    // A handler of the program ran. poll() is not begun again for it, whatever its flags are.
+    const std::uint64_t at_ns = now_ns();
+    left_ms = at_ns < until_ns ? (until_ns - at_ns) / 1'000'000 + 1 : 0;
+  }
 }
 
 Status send_message(int socket, const void* data, std::size_t size, const int* descriptors, int count) {

@@ -5,9 +5,13 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <thread>
 #include <vector>
 
 #include "transport/memory.hpp"
@@ -37,6 +41,33 @@ TEST(Socket, CarriesAMessageAndItsDescriptors) {
   EXPECT_EQ(got, word);
   EXPECT_TRUE(is_sealed_memory(received->descriptors[0].get(), 8192));
   EXPECT_FALSE(received->descriptors[1].valid());
+}
+
+TEST(Socket, AWaitGoesOnAfterASignalHandlerOfTheProgram) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const Fd reader(ends[0]), writer(ends[1]);
+  struct sigaction often {
+  }, before{};
+  often.sa_handler = [](int) {};
+  often.sa_flags = SA_RESTART;
+  ASSERT_EQ(::sigaction(SIGALRM, &often, &before), 0);
+  std::thread late([&] {
+    sigset_t alarm;
+    ::sigemptyset(&alarm);
+    ::sigaddset(&alarm, SIGALRM);
+    ::pthread_sigmask(SIG_BLOCK, &alarm, nullptr);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_EQ(::write(writer.get(), "x", 1), 1);
+  });
+  const itimerval each_ms{{0, 1000}, {0, 1000}}, never{};
+  ::setitimer(ITIMER_REAL, &each_ms, nullptr);
+  const bool none = wait_readable(reader.get(), 20), some = wait_readable(reader.get(), 60'000);
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  late.join();
+  ::sigaction(SIGALRM, &before, nullptr);
+  EXPECT_FALSE(none);
+  EXPECT_TRUE(some);
 }
 
 TEST(Socket, SaysThatThePeerHasGone) {

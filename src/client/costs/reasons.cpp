@@ -29,7 +29,7 @@ constexpr std::array<ReasonText, static_cast<std::size_t>(Reason::end_of_list)> 
     {Reason::view_unmapped, "a view that cannot be mapped", ""},
     {Reason::other_handle, "another handle has written the file, or is left to the MPI library", ""},
     {Reason::agent_gone, "the agent has gone, or refused the file", ""},
-    {Reason::agent_silent, "the agent did not answer within 10 s: is the node overloaded?", ""},
+    {Reason::agent_silent, "the agent did not answer in time: is the node overloaded?", ""},
     {Reason::agent_cannot_start,
      "no agent could be started; run millrace doctor to see what this machine lacks", ""},
     {Reason::other_file, "its nodes do not see the same file", "--target first"},
