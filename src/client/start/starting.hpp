@@ -19,7 +19,8 @@ namespace millrace::client {
 Result<pid_t> spawn(const std::string& program, const std::vector<std::string>& words, const Fd& handed);
 
 // The start of an agent. The agent is no child of this process: the program neither gets SIGCHLD nor finds
-// the agent by wait(). Not thread safe.
+// the agent by wait(), unless the kernel gives this process all orphans (process 1, or a subreaper). Not
+// thread safe.
 class Starting {
  public:
   // Takes the agent's name and starts the program, without a wait. The name is a lock: only the process that
