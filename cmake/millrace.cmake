@@ -130,7 +130,8 @@ function(millrace_test name)
   set_tests_properties(unit.${name} PROPERTIES LABELS unit TIMEOUT ${bound_s})
 endfunction()
 
-# millrace_fuzz(NAME SOURCES... [DEPENDS ...]): a libFuzzer program NAME_fuzz, where all that is built is instrumented for it.
+# millrace_fuzz(NAME SOURCES... [DEPENDS ...]): a libFuzzer program NAME_fuzz, if MILLRACE_SANITIZE instruments the whole
+# build for it.
 function(millrace_fuzz name)
   if(NOT MILLRACE_SANITIZE MATCHES "fuzzer-no-link")
     return()

@@ -89,8 +89,8 @@ bool OpenedFile::enter_pipeline(const Transfer& transfer) {
   Transfer known = transfer;
   known.made_stable = goes_to_disk();
   known.routed = request_.routing.lanes > 0;
-  // The ranks of a node go one way: once one of them has brought the file into the pipeline, it does not
-  // count any more what calls of the others took.
+  // The ranks of a node go one way. Once one of them has brought the file into the pipeline, the times of the
+  // others' calls no longer count.
   const std::uint64_t library = account_.library();
   known.entered = registered() || (library < 1024 && enrolment_.known_to_agent());
   known.library = known.entered ? 1024 : library;

@@ -26,7 +26,7 @@ Status secure_name(const std::string& path, const FileSettings& settings);
 // The costs of the file's file system: from the user's record, or typical ones.
 Costs costs_of(const TargetFile& target);
 
-// What this process knows from its earlier files.
+// The lessons of this process's earlier files.
 History& history();
 
 // True if any rank of this node has bytes pending in any file. With `writes`, bytes in a ledger and bytes

@@ -269,7 +269,6 @@ int own_sync(Entry entry, MPI_File fh) noexcept {
     look_again(*open);  // no known library syncs a file that is open for reading only
     return result;
   }
-  const Timed timed(*open->file);
   const Status status = open->file->sync();
   // The library's call is collective, and programs rely on the barrier that some libraries have in it. So the
   // call is always made.

@@ -106,6 +106,21 @@ class Unsieved {
   bool held_ = false;
 };
 
+// Measures the time that the MPI library takes in a call on a file.
+class Timed {
+ public:
+  explicit Timed(client::File& file) : file_(file), start_(file.start_timing()) {}
+  ~Timed() {
+    if (start_ != 0) file_.stop_timing(start_);
+  }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  client::File& file_;
+  std::uint64_t start_;
+};
+
 // Past the pipeline, by the library's independent function: a collective call of the program becomes a call
 // of this rank. The library checks the arguments.
 int write_by_library(const Call& call) {

@@ -130,21 +130,6 @@ struct Open {
   }
 };
 
-// Measures the time that the MPI library takes in a call on a file.
-class Timed {
- public:
-  explicit Timed(client::File& file) : file_(file), start_(file.start_timing()) {}
-  ~Timed() {
-    if (start_ != 0) file_.stop_timing(start_);
-  }
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
-
- private:
-  client::File& file_;
-  std::uint64_t start_;
-};
-
 // True if `mine` is true on every rank of the file. Collective over the file. All ranks must make the same
 // choice between the pipeline and the MPI library's collective functions. A rank in the pipeline never enters
 // the collective function, so other ranks there would wait for ever.
