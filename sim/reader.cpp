@@ -58,7 +58,7 @@ void Reader::open() {
   file_ = std::move(plan.file);
   blind_ = process.agent_has_gone();  // as the guest behind the file knows it
   if (through_) return;
-  file_ = client::open_guest(cluster_.file.path(), process);
+  file_ = client::open(client::guest_of(cluster_.file.path(), process.settings().file), process);
 }
 
 void Reader::read(const Step& step) {
@@ -76,7 +76,7 @@ void Reader::read(const Step& step) {
   }
   if (const auto untried = std::exchange(untried_, nullptr))
     through_ = client::try_meeting(rank_.place(), *untried);
-  const Status flushed = by->flush(hull);
+  const Status flushed = by->flush(client::Before::read, hull);
   if (!flushed.ok() && !rank_.gone() && !rank_.writer().handle())
     rank_.problem("cannot read, though nobody writes: " + flushed.describe());
   if (!rank_.told(flushed)) return;
@@ -168,7 +168,7 @@ void Reader::check(Read& read) {
 }
 
 void Reader::order() {
-  if (file_ != nullptr) (void)file_->order();
+  if (file_ != nullptr) (void)file_->flush(client::Before::others_write);
   refresh();
 }
 

@@ -50,7 +50,7 @@ Status Writer::open() {
   if (!handle) return handle.status();
   handle_ = *handle;
   if (scenario.conduct.second_handles || rank_.looks_on())
-    second_ = client::open_guest(file.path(), rank_.process());
+    second_ = client::open(client::guest_of(file.path(), rank_.process().settings().file), rank_.process());
   if (rank_.looks_on()) return {};
   if (scenario.stands_in)
     rank_.place().set_stand_in(file.is_elsewhere(rank_.node()) ? file.stand_in(rank_.node()) : "");
@@ -105,7 +105,7 @@ Status Writer::write(const std::vector<client::Piece>& pieces, std::uint64_t byt
   if (file_->enter_pipeline({bytes, pieces.size(), pieces.size()})) return file_->write(pieces);
   const client::Sweep& sweep = cluster_.scenario.ranks.sweep;
   const Extent hull{pieces.front().offset, pieces.back().offset + pieces.back().size};
-  Status status = file_->prepare_direct_write(hull);
+  Status status = file_->flush(client::Before::write, hull);
   if (status.ok() && sweep.window > 0 && (pieces.size() > 1 || hull.size() <= sweep.gap)) {
     rank_.note("sieves: rank pieces", pieces.size());
     SievedByRank sieved(rank_.process(), *handle_, cluster_.world);
@@ -133,7 +133,7 @@ void Writer::read(Extent extent) {
   client::File* const by = second_ != nullptr ? second_.get() : file_.get();
   if (cluster_.file.is_elsewhere(rank_.node())) {
     read_from_server(extent);
-  } else if (rank_.told(by != nullptr ? by->flush(extent) : Status())) {
+  } else if (rank_.told(by != nullptr ? by->flush(client::Before::read, extent) : Status())) {
     cluster_.judge.check_read(rank_.number(), cluster_.world.disk.contents(cluster_.file.on(rank_.node())),
                               extent, UINT32_MAX);
   }
@@ -170,9 +170,9 @@ void Writer::sync() {
 void Writer::arrive() {
   const bool ordered = cluster_.scenario.nodes > 1 && file_ != nullptr;
   rank_.note("arrives: rank");
-  if (second_ != nullptr) (void)second_->order();
+  if (second_ != nullptr) (void)second_->flush(client::Before::others_write);
   rank_.reader().order();
-  const bool good = rank_.told(ordered ? file_->order() : Status());
+  const bool good = rank_.told(ordered ? file_->flush(client::Before::others_write) : Status());
   // After the death of its agent a rank may get the error only at its next request. If it has joined only
   // another agent, it gets none.
   if (good && !(cluster_.scenario.agents.start && rank_.process().agent_has_gone()))

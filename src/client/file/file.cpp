@@ -6,11 +6,9 @@
 
 #include <cerrno>
 
-#include "client/file/ledgers.hpp"
 #include "client/file/opened_file.hpp"
 #include "client/file/other_agents.hpp"
 #include "client/file/report.hpp"
-#include "client/session/ask_files.hpp"
 #include "client/session/trace.hpp"
 #include "report/line_file.hpp"
 
@@ -117,68 +115,6 @@ Status OpenedFile::write(std::span<const Piece> pieces) {
   return session->write(enrolment_.slot(), pieces, request_.settings.record_max_bytes, enrolment_.tally);
 }
 
-Status OpenedFile::order() {
-  // Bytes that were read ahead lack later writes by ranks of other nodes.
-  if (enrolment_.carries_reads() && !request_.only_reads()) process_.read_aheads().drop(target_.number());
-  reads_.forget_size();
-  Session* session = enrolment_.session();
-  if (session == nullptr || request_.only_reads()) guest_.order();
-  if (session == nullptr || request_.only_reads() || process_.is_child()) return {};
-  elsewhere_.store(true, std::memory_order_relaxed);
-  // Recovery replays ledgers of several nodes in any order, perhaps over later bytes of other ranks.
-  if (keeps_ledger(request_.settings)) return settle_ledger();
-  if (!on_the_way_.exchange(false, std::memory_order_relaxed)) return enrolment_.sticky();
-  const TraceSpan span("order");
-  return enrolment_.request(Kind::arrive, everything);
-}
-
-Status OpenedFile::publish() {
-  reads_.forget_size();
-  Session* session = enrolment_.session();
-  if (session == nullptr || process_.is_child()) return {};
-  if (!session->view().dirty(enrolment_.slot())) return enrolment_.sticky();
-  const TraceSpan span("publish");
-  return enrolment_.request(Kind::flush, everything);
-}
-
-// Brings all records of the ledger to the file's disk, and makes the ledger forget them.
-Status OpenedFile::settle_ledger() {
-  Session* session = enrolment_.session_of_group();
-  if (session == nullptr) {
-    if (const Status heard = guest_.reach(target_.number()); !heard.ok()) return heard;
-    const Status dead = enrolment_.settle_dead_ledgers();
-    return dead.ok() ? enrolment_.without_agent() : dead;
-  }
-  Status status =
-      session->view().keeps(enrolment_.slot()) ? enrolment_.ask(Kind::sync, everything) : enrolment_.sticky();
-  // Ranks that have closed the file may have left a ledger in another slot.
-  if (status.ok())
-    status = settle_ledgers_of(*session, {.number = target_.number()}, enrolment_.tally, enrolment_.slot());
-  return status;
-}
-
-// The write has to wait only for pending bytes that it overlaps.
-Status OpenedFile::prepare_direct_write(Extent extent) {
-  enrolment_.hold_for_sync();
-  const Status status = prepare_own_direct_write(extent);
-  return status.ok() ? successor_.before_writing(target_.number(), extent) : status;
-}
-
-Status OpenedFile::prepare_own_direct_write(Extent extent) {
-  Session* session = enrolment_.session();
-  if (session == nullptr && enrolment_.barred.load(std::memory_order_relaxed) != Reason::none) {
-    const Status status = guest_.before_writing(target_.number(), extent);
-    const Status dead = enrolment_.settle_dead_ledgers();
-    if (!dead.ok()) return dead;
-    return status.ok() ? enrolment_.without_agent() : status;
-  }
-  if (keeps_ledger(request_.settings)) return forget_ledger();
-  if (session != nullptr && !process_.is_child() && !elsewhere_.load(std::memory_order_relaxed) &&
-      !session->view().pending(enrolment_.slot(), extent))
-    return enrolment_.sticky();
-  return extent.empty() || process_.is_child() ? Status() : flush_own(extent);
-}
-
 // The disk can begin at once with bytes that have to be there at close.
 void OpenedFile::note_direct_write(Extent extent) {
   if (process_.is_child() || !goes_to_disk() ||
@@ -210,13 +146,14 @@ Status OpenedFile::set_direct(const Ground& ground) {
   turned_off_.store(ground.reason);
   if (ground.reason == Reason::none) return {};
   counts().why_direct.store(ground);
-  return keeps_ledger(request_.settings) && enrolment_.barred.load() == Reason::none ? forget_ledger()
-                                                                                     : flush(everything);
+  return keeps_ledger(request_.settings) && enrolment_.barred.load() == Reason::none
+             ? forget_ledger()
+             : flush(Before::read, everything);
 }
 
 void OpenedFile::report(Status status) {
   const std::string& path = process_.settings().stats_path;
-  if (path.empty()) return;
+  if (path.empty() || request_.guest) return;
   report::append_line(path, to_json({request_, counts(), enrolment_.barred.load(), enrolment_.tally.counters,
                                      reads_.counters(), status, registered()}));
 }
@@ -277,7 +214,7 @@ void OpenedFile::leave(bool at_exit) {
 std::unique_ptr<File> open(OpenRequest request, Process& process) {
   const Settings& settings = process.settings();
   Reason barred = Reason::none;
-  if (!settings.enabled || !path_selected(settings, request.path)) {
+  if (request.guest || !settings.enabled || !path_selected(settings, request.path)) {
     barred = Reason::set_direct;
   } else if (!request.writable && !request.through) {
     barred = request.left != Reason::none ? request.left : Reason::only_reads;

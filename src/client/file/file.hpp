@@ -36,9 +36,22 @@ struct OpenRequest {
   Status named = {};          // the error of bringing the file's name to the disk: sync or close tells it
   bool leaves_small = false;  // AgentReads::read() leaves small reads that nobody can foresee to the caller
   bool late = false;          // this rank registers the file with its agent at its first need
+  bool guest = false;         // guest_of()
 
   // Such a handle has no bytes of its own, and asks for those of other handles as a guest does.
   bool only_reads() const { return !writable && stand_in.empty(); }
+};
+
+// What comes after a flush of an extent.
+enum class Before {
+  read,    // The MPI library or this process reads the extent. The pending bytes there of all ranks of this
+           // node reach the file system; after others_write, those of all nodes.
+  write,   // The MPI library or this process writes the extent. The same, for the writes that overlap it.
+  size,    // The MPI library tells the size of the file. On one node, only the last pending bytes are needed.
+  resize,  // The MPI library sets the size of the file to the begin of the extent.
+  others_write,  // Ranks of other nodes may write the same bytes. This rank's bytes reach the file servers
+                 // ahead of later bytes.
+  others_read,   // Ranks of other nodes read. This does not count as a read of this rank.
 };
 
 class AgentReads;
@@ -62,31 +75,11 @@ class File {
   // one.
   virtual Status write(std::span<const Piece> pieces) = 0;
 
-  // Call it before the MPI library reads the file itself. The pending bytes in `extent` of all ranks of this
-  // node reach the file system. After an order(), the pending bytes of all nodes do so. The function needs no
-  // communication if no bytes are pending.
-  virtual Status flush(Extent extent) = 0;
+  // Brings pending bytes to the file system, as far as `what` needs them there. Needs no communication if no
+  // such bytes are pending.
+  virtual Status flush(Before what, Extent extent = everything) = 0;
 
-  // Call it before the MPI library tells the size of the file. On one node, only the last pending bytes have
-  // to reach the file system.
-  virtual Status flush_end() { return flush(everything); }
-  // Call it before the MPI library sets the size of the file to `bytes`.
-  virtual Status prepare_resize([[maybe_unused]] std::uint64_t bytes) {
-    return prepare_direct_write(everything);
-  }
-
-  // Call it before ranks of other nodes may write the same bytes. This rank's bytes reach the file servers
-  // ahead of later bytes. The next flush() then also covers earlier writes of other nodes.
-  virtual Status order() { return flush(everything); }
-  // Call it before ranks of other nodes read. It flushes everything, but does not count as a read of this
-  // rank.
-  virtual Status publish() { return flush(everything); }
-
-  // Call it before the MPI library writes `extent` itself. It does the same as flush(), but needs no
-  // communication if all pending bytes are outside `extent`.
-  virtual Status prepare_direct_write(Extent extent) { return flush(extent); }
-
-  // Pieces that this process writes and reads by itself, after prepare_direct_write() or flush(). nullptr:
+  // Pieces that this process writes and reads by itself, after a flush(). nullptr:
   // only the MPI library does.
   virtual OwnPieces* own_pieces() { return nullptr; }
 
@@ -145,9 +138,11 @@ class File {
 // it: the report has the reason, and the process logs one line.
 std::unique_ptr<File> open(OpenRequest request, Process& process);
 
-// For a handle that only the MPI library reads and writes (opened for reading, or direct by a setting). The
-// handle never takes the pipeline and is in no report. Its flush() and prepare_direct_write() write pending
-// bytes of the same file, under any name, from other handles of this process and other ranks of this node.
-std::unique_ptr<File> open_guest(const std::string& path, Process& process);
+// The request for a handle that only the MPI library reads and writes (opened for reading, or direct by a
+// setting). The handle never takes the pipeline and is in no report. Its flush() writes pending bytes of the
+// same file, under any name, from other handles of this process and other ranks of this node.
+inline OpenRequest guest_of(const std::string& path, const FileSettings& settings) {
+  return {.path = path, .settings = settings, .writable = false, .guest = true};
+}
 
 }  // namespace millrace::client

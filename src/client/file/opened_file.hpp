@@ -26,12 +26,7 @@ class OpenedFile final : public File, private Leaver {
 
   bool enter_pipeline(const Transfer& transfer) override;
   Status write(std::span<const Piece> pieces) override;
-  Status flush(Extent extent) override;
-  Status flush_end() override;
-  Status prepare_resize(std::uint64_t bytes) override;
-  Status order() override;
-  Status publish() override;
-  Status prepare_direct_write(Extent extent) override;
+  Status flush(Before what, Extent extent) override;
   OwnPieces* own_pieces() override { return &pieces_; }
   AgentReads* agent_reads() override { return &reads_; }
   void note_direct_write(Extent extent) override;
@@ -62,9 +57,14 @@ class OpenedFile final : public File, private Leaver {
   Status forget_ledger() { return past_ledger_.store(true, std::memory_order_relaxed), settle_ledger(); }
   Status settle_ledger();
   Choice decide(const Transfer& transfer);
+  Status before_reading(Extent extent);
+  Status before_writing(Extent extent);
+  Status before_size();
+  Status before_others_write();
+  Status before_others_read();
   Status ask_before_reading(Extent extent);
   Status flush_own(Extent extent);
-  Status prepare_own_direct_write(Extent extent);
+  Status flush_own_before_writing(Extent extent);
   bool goes_to_disk() const {
     return ends_on_disk(request_.settings) || process_.history().syncs.load(std::memory_order_relaxed);
   }

@@ -37,9 +37,9 @@ TEST(Client, DirectWritesAskTheAgentOnlyWhereBytesArePending) {
     ::setenv("MILLRACE_STATS", stats.c_str(), 1);
     auto file = open_file(path);
     RANK_CHECK(write_range(*file, 1, 5 * MiB, 5 * MiB + 1000, 100) == 0);
-    for (int i = 0; i < 100; ++i) RANK_CHECK(file->prepare_direct_write({6 * MiB, 20 * MiB}).ok());
-    RANK_CHECK(file->prepare_direct_write({0, 5 * MiB}).ok());
-    RANK_CHECK(file->prepare_direct_write({4 * MiB, 5 * MiB + 1}).ok());
+    for (int i = 0; i < 100; ++i) RANK_CHECK(file->flush(Before::write, {6 * MiB, 20 * MiB}).ok());
+    RANK_CHECK(file->flush(Before::write, {0, 5 * MiB}).ok());
+    RANK_CHECK(file->flush(Before::write, {4 * MiB, 5 * MiB + 1}).ok());
     const std::vector<std::byte> bytes = contents(path);
     RANK_CHECK(bytes.size() == 5 * MiB + 1000);
     RANK_CHECK(file->close().ok());
@@ -83,7 +83,7 @@ TEST(Client, DirectAndPipelinedWritesOfRanksInTurnKeepTheirOrder) {
       const auto [extent, direct] = plan[static_cast<std::size_t>(turn)];
       const auto data = pattern(static_cast<unsigned>(turn), extent.begin, extent.size());
       if (direct) {
-        RANK_CHECK(file->prepare_direct_write(extent).ok());
+        RANK_CHECK(file->flush(Before::write, extent).ok());
         RANK_CHECK(::pwrite(own.get(), data.data(), data.size(), static_cast<off_t>(extent.begin)) ==
                    static_cast<ssize_t>(data.size()));
       } else {
@@ -195,11 +195,11 @@ TEST(Client, ARankReadsWhatAnotherOneWroteBefore) {
   const Step opened, written, read;
   const pid_t reader = job.start([&] {
     auto file = open_file(path, 2);
-    RANK_CHECK(file->flush({0, 100}).ok());  // no agent yet: nothing is pending
+    RANK_CHECK(file->flush(Before::read, {0, 100}).ok());  // no agent yet: nothing is pending
     RANK_CHECK(!file->registered());
     opened.reach();
     RANK_CHECK(written.await());
-    RANK_CHECK(file->flush({0, 100}).ok());
+    RANK_CHECK(file->flush(Before::read, {0, 100}).ok());
     RANK_CHECK(contents(path) == pattern(7, 0, 5000));
     read.reach();
     RANK_CHECK(file->close().ok());
@@ -227,7 +227,7 @@ TEST(Client, FlushAsksNobodyWhenNothingIsPending) {
   EXPECT_EQ(quiet.run([&] {
     auto file = open_file(path);
     RANK_CHECK(write_range(*file, 3, 0, 1000, 100) == 0);
-    for (int i = 0; i < 100; ++i) RANK_CHECK(file->flush(everything).ok());
+    for (int i = 0; i < 100; ++i) RANK_CHECK(file->flush(Before::read).ok());
     RANK_CHECK(file->sync().ok());
     RANK_CHECK(file->close().ok());
     return 0;
@@ -281,7 +281,7 @@ TEST(Client, ThreadsOfOneRankShareItsRing) {
     for (unsigned i = 0; i < 4; ++i) {
       threads.emplace_back([&, i] {
         failed += write_range(*file, 5, i * 800'000, (i + 1) * 800'000, 3000);  // more than the ring holds
-        failed += file->flush(everything).ok() ? 0 : 1;
+        failed += file->flush(Before::read).ok() ? 0 : 1;
       });
     }
     for (std::thread& thread : threads) thread.join();

@@ -71,7 +71,7 @@ void with_a_second_agent(Job& job, const std::string& path, const std::function<
   const pid_t one = job.start([&] {
     auto file = open_file(path, 2);
     RANK_CHECK(write_range(*file, 1, 0, 1000, 100) == 0);
-    RANK_CHECK(file->flush(everything).ok());
+    RANK_CHECK(file->flush(Before::read).ok());
     flushed.reach();
     RANK_CHECK(wrote.await());
     return first(*file);
@@ -103,7 +103,8 @@ TEST(ClientFault, ARankWhoseAgentHasGoneAsksTheOneThatAnotherRankHasStarted) {
     with_a_second_agent(
         job, path,
         [&](File& file) {
-          RANK_CHECK((writes ? file.prepare_direct_write({0, 500}) : file.flush({0, 500})).ok());
+          RANK_CHECK(
+              (writes ? file.flush(Before::write, {0, 500}) : file.flush(Before::read, {0, 500})).ok());
           RANK_CHECK(contents(path) == pattern(2, 0, 1000));
           return 0;
         },
@@ -137,19 +138,19 @@ TEST(ClientFault, WhoNeverWroteIsToldOfWhatTheAgentTookWithIt) {
       const Code expected = flushed ? Code::ok : Code::lost_agent;
       auto writer = open_file(path, 2), reader = open_file(path, 2), quiet = open_file(path, 2);
       RANK_CHECK(write_range(*writer, 1, 0, 1000, 100) == 0);
-      if (flushed) RANK_CHECK(writer->flush(everything).ok());
+      if (flushed) RANK_CHECK(writer->flush(Before::read).ok());
       const pid_t agent = job.agent();
       RANK_CHECK(agent > 0 && ::kill(agent, SIGKILL) == 0 && Job::ends_within(agent, 2));
-      for (int i = 0; i < 2; ++i) RANK_CHECK(reader->flush({0, 1000}).code() == expected);
+      for (int i = 0; i < 2; ++i) RANK_CHECK(reader->flush(Before::read, {0, 1000}).code() == expected);
       RANK_CHECK(!reader->enter_pipeline({100, 1, 1}));
-      RANK_CHECK(reader->prepare_direct_write({0, 100}).code() == expected);
+      RANK_CHECK(reader->flush(Before::write, {0, 100}).code() == expected);
       RANK_CHECK(reader->sync().code() == expected);
       RANK_CHECK(reader->close().code() == expected);
       RANK_CHECK(quiet->close().code() == expected);
       // A later open of the same file, with the same number, has lost no bytes.
       auto later = open_file(path, 1);
-      RANK_CHECK(!later->enter_pipeline({100, 1, 1}) && later->flush(everything).ok());
-      RANK_CHECK(later->prepare_direct_write({0, 100}).ok() && later->sync().ok() && later->close().ok());
+      RANK_CHECK(!later->enter_pipeline({100, 1, 1}) && later->flush(Before::read).ok());
+      RANK_CHECK(later->flush(Before::write, {0, 100}).ok() && later->sync().ok() && later->close().ok());
       return 0;
     }),
               0);
@@ -164,7 +165,7 @@ TEST(ClientFault, AnAgentThatMakesNoProgressRunsIntoTheBound) {
   EXPECT_EQ(job.wait(job.start([&] {
     auto file = open_file(path);
     RANK_CHECK(write_range(*file, 1, 0, 100, 100) == 0);
-    RANK_CHECK(file->flush(everything).code() == Code::timeout);
+    RANK_CHECK(file->flush(Before::read).code() == Code::timeout);
     return 0;
   }),
                      5),
@@ -244,7 +245,7 @@ TEST(ClientFault, WithoutAnAgentFilesAreDirectAndSayWhy) {
     ::setenv("MILLRACE_STATS", stats.c_str(), 1);
     auto file = open_file(path);
     RANK_CHECK(!file->enter_pipeline({100, 1, 1}));
-    RANK_CHECK(file->flush(everything).ok());
+    RANK_CHECK(file->flush(Before::read).ok());
     RANK_CHECK(file->sync().ok());
     RANK_CHECK(file->close().ok());
     return 0;

@@ -93,12 +93,12 @@ TEST(File, TheAgentIsNotAskedAboutFilesThatNobodyWroteThroughIt) {
     auto file = open_file(path);
     RANK_CHECK(write_range(*file, 3, 0, 1000, 100) == 0);
     auto quiet = open_file(other, 2);
-    RANK_CHECK(quiet->flush(everything).ok());
+    RANK_CHECK(quiet->flush(Before::read).ok());
     RANK_CHECK(quiet->sync().ok());
     RANK_CHECK(!quiet->registered());
     // A second open of a file with pending bytes asks the agent, even if another process wrote the bytes.
     auto again = open_file(path, 2);
-    RANK_CHECK(again->flush(everything).ok());
+    RANK_CHECK(again->flush(Before::read).ok());
     RANK_CHECK(again->registered());
     RANK_CHECK(contents(path).size() == 1000);
     return 0;
@@ -134,7 +134,7 @@ TEST(File, AFileThatIsLeftToTheLibraryIsNeverTheAgentsAndIsDurableAtClose) {
       auto file =
           open({.path = path, .group = 1, .settings = process_settings().file, .left = Reason::other_file});
       RANK_CHECK(!file->enter_pipeline({100, 1, 1}));
-      RANK_CHECK(file->prepare_direct_write(everything).ok() && file->set_direct({}).ok());
+      RANK_CHECK(file->flush(Before::write).ok() && file->set_direct({}).ok());
       RANK_CHECK(!file->enter_pipeline({100, 1, 1}));
       RANK_CHECK(!file->registered() && datasyncs == 0);
       RANK_CHECK(file->close().ok());
@@ -157,7 +157,7 @@ TEST(File, WhatIsSyncedAtCloseIsOlderThanTheWrites) {
                         .settings = process_settings().file,
                         .left = left ? Reason::other_file : Reason::none});
       file->counts().moved_by_library(100);
-      RANK_CHECK(file->prepare_direct_write({0, 100}).ok());
+      RANK_CHECK(file->flush(Before::write, {0, 100}).ok());
       int next = 0;
       while (next < 40) next = ::dup(STDERR_FILENO);  // descriptors opened later have higher numbers
       RANK_CHECK(file->close().ok());
@@ -192,10 +192,11 @@ TEST(File, ItsSizeIsThatWithPendingBytes) {
   const std::string path = job.path("data");
   create(path);
   const auto size_is = [&path](File& file, std::uint64_t size) {
-    return file.flush_end().ok() && std::filesystem::file_size(path) == size;
+    return file.flush(Before::size).ok() && std::filesystem::file_size(path) == size;
   };
   const auto resize = [&path](File& file, std::uint64_t size) {
-    return file.prepare_resize(size).ok() && ::truncate(path.c_str(), static_cast<off_t>(size)) == 0;
+    return file.flush(Before::resize, {size, everything.end}).ok() &&
+           ::truncate(path.c_str(), static_cast<off_t>(size)) == 0;
   };
   EXPECT_EQ(job.run([&] {
     auto file = open_file(path), other = open_file(path);

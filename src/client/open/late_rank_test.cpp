@@ -49,7 +49,8 @@ TEST_F(LateRank, AsksAsAGuestUntilItWritesThroughThePipeline) {
   const pid_t late = job_.start([&] {
     auto file = open_routed(path_, true);
     RANK_CHECK(file != nullptr && !file->registered());
-    RANK_CHECK(written_.await() && file->order().ok() && file->flush({0, 1000}).ok());
+    RANK_CHECK(written_.await() && file->flush(Before::others_write).ok() &&
+               file->flush(Before::read, {0, 1000}).ok());
     RANK_CHECK(contents(path_).size() == 1000 && !file->registered() && !file->counts().used_pipeline());
     RANK_CHECK(write_range(*file, 1, 1000, 2000, 100) == 0);
     RANK_CHECK(file->registered() && file->counts().used_pipeline() && file->close().ok());

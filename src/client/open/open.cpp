@@ -25,7 +25,6 @@ Status secure_name(const std::string& path, const FileSettings& settings) {
   return io::sync_name(real);
 }
 
-std::unique_ptr<File> open_guest(const std::string& path) { return open_guest(path, own_process()); }
 History& history() { return own_process().history(); }
 Costs costs_of(const TargetFile& target) { return cost_book().of(file_system_of(target.device())); }
 

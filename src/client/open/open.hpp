@@ -13,9 +13,8 @@
 // Opens of this process's files (own_process.hpp), and what an open needs.
 namespace millrace::client {
 
-// open(), open_guest() and settle_ledgers() of file.hpp and ledgers.hpp.
+// open() and settle_ledgers() of file.hpp and ledgers.hpp.
 std::unique_ptr<File> open(OpenRequest request);
-std::unique_ptr<File> open_guest(const std::string& path);
 bool settle_ledgers(const char* path, bool writes);
 
 // A close with durability disk or node promises that the bytes survive a crash of the node. So the name of a

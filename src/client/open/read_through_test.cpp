@@ -35,7 +35,7 @@ std::unique_ptr<File> open_routed(const std::string& path, std::uint64_t group, 
 int expect(File& reader, std::uint64_t begin, const std::vector<std::byte>& right) {
   static const FileView view(0, 1, std::make_shared<const TypeMap>(contiguous_type(1)));
   std::vector<std::byte> memory(right.size());
-  RANK_CHECK(reader.flush({begin, begin + right.size()}).ok());
+  RANK_CHECK(reader.flush(Before::read, {begin, begin + right.size()}).ok());
   const PieceSource source(view, begin, view.filetype(), memory.data(), memory.size());
   RANK_CHECK(reader.agent_reads()->read(view, begin, source, begin + right.size()).ok());
   RANK_CHECK(memory == right);
@@ -91,7 +91,7 @@ TEST(ReadThrough, AnOwnWriteWhileAReadIsOnItsWayIsReadBehindIt) {
     const FileView view(0, 1, std::make_shared<const TypeMap>(contiguous_type(1)));
     std::vector<std::byte> memory(10 * piece_bytes);
     const std::uint64_t begin = 8 * piece_bytes, at = begin + memory.size();
-    RANK_CHECK(reader->flush({begin, at}).ok());
+    RANK_CHECK(reader->flush(Before::read, {begin, at}).ok());
     const PieceSource source(view, begin, view.filetype(), memory.data(), memory.size());
     const Result<std::unique_ptr<PendingRead>> read = reader->agent_reads()->start(view, begin, source, at);
     RANK_CHECK(read.ok());
@@ -121,7 +121,7 @@ TEST(ReadThrough, WhatIsReadAheadIsDroppedAtACollectiveFunction) {
     const Fd file(::open(path.c_str(), O_RDWR));
     RANK_CHECK(::pwrite(file.get(), other.data(), other.size(), static_cast<off_t>(at)) ==
                static_cast<ssize_t>(other.size()));
-    RANK_CHECK(reader->order().ok());
+    RANK_CHECK(reader->flush(Before::others_write).ok());
     RANK_CHECK(expect(*reader, at, other) == 0);
     RANK_CHECK(reader->close().ok() && writer->close().ok());
     return 0;

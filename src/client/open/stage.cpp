@@ -140,7 +140,7 @@ Status send_whole(File& copy, Source& source, const FileStamp& stamp) {
     if (Status status = copy.write({&piece, 1}); !status.ok()) return status;
     at += piece.size;
   }
-  if (Status status = copy.flush(everything); !status.ok()) return status;
+  if (Status status = copy.flush(Before::read); !status.ok()) return status;
   return source.stamp() == stamp ? Status() : Status(Code::corrupt);
 }
 

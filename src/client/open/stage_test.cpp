@@ -27,7 +27,7 @@ class Sent final : public File {
     on_write();
     return {};
   }
-  Status flush(Extent extent) override {
+  Status flush(Before, Extent extent) override {
     EXPECT_EQ(extent, everything);
     flushed = bytes.size();
     on_flush();

@@ -43,7 +43,7 @@ std::string told_by_a_rank_of(Job& job, const std::string& agent = {}) {
     ::dup2(err.get(), STDERR_FILENO);
     auto file = open_file(path);
     RANK_CHECK(!file->enter_pipeline({100, 1, 1}));
-    RANK_CHECK(agent.empty() || file->prepare_direct_write({0, 100}).ok());
+    RANK_CHECK(agent.empty() || file->flush(Before::write, {0, 100}).ok());
     RANK_CHECK(file->close().ok());
     return 0;
   }),

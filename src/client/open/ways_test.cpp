@@ -48,8 +48,8 @@ int small_writes_before_the_pipeline(File& file, bool reads) {
   for (int i = 0; i < many; ++i) {
     const Extent extent{std::uint64_t(i) * 256, std::uint64_t(i + 1) * 256};
     if (file.enter_pipeline({.bytes = 256, .pieces = 1, .calls = 1})) return i;
-    if (!file.prepare_direct_write(extent).ok()) return -1;
-    if (reads && !file.flush(extent).ok()) return -1;
+    if (!file.flush(Before::write, extent).ok()) return -1;
+    if (reads && !file.flush(Before::read, extent).ok()) return -1;
     // On a busy machine an agent may take seconds to start.
     if (!reads && i > 10'000) std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
@@ -70,7 +70,7 @@ TEST(Ways, AFileEntersThePipelineOnceAndAllRanksOfTheNodeFollow) {
     RANK_CHECK(followed.await());
     for (int i = 0; i < 100; ++i) {
       RANK_CHECK(write_range(*file, 1, 0, 100, 100) == 0);
-      RANK_CHECK(file->flush({0, 100}).ok());
+      RANK_CHECK(file->flush(Before::read, {0, 100}).ok());
       RANK_CHECK(file->enter_pipeline({.bytes = 256, .pieces = 1, .calls = 1}));
     }
     return file->close().ok() ? 0 : 1;
@@ -172,7 +172,7 @@ TEST(Ways, AnAgentThatTakesTooLongToStartIsEndedAndHoldsNothingOfTheProgram) {
     bool held = false;
     while (transport::now_ns() - begin_ns < 1'000'000'000) {
       RANK_CHECK(!file->enter_pipeline(small));
-      RANK_CHECK(file->prepare_direct_write({0, 256}).ok());
+      RANK_CHECK(file->flush(Before::write, {0, 256}).ok());
       if (held || testing::contents(pid).empty()) continue;
       held = true;
       ::close(ends[1]);

@@ -100,9 +100,9 @@ class Double final : public File {
     return {};
   }
 
-  Status flush(Extent extent) override {
+  Status flush(Before what, Extent extent) override {
     const Status others = flush_others();
-    const Status own = flush_own(extent);
+    const Status own = flush_own(what == Before::read || what == Before::write ? extent : everything);
     return own.ok() ? others : own;
   }
 
@@ -117,10 +117,10 @@ class Double final : public File {
 
   void note_direct_write(Extent) override { ++notes_; }
 
-  Status sync() override { return flush(everything); }
+  Status sync() override { return flush(Before::read, everything); }
 
   Status close() override {
-    const Status status = flush(everything);
+    const Status status = flush(Before::read, everything);
     if (const char* path = process_settings().stats_path.c_str(); *path != '\0') {
       std::FILE* out = std::fopen(path, "a");
       if (out != nullptr) {
@@ -138,7 +138,7 @@ class Double final : public File {
   bool registered() const override { return registered_; }
 
   Status set_direct(const Ground& ground) override {
-    const Status status = flush(everything);
+    const Status status = flush(Before::read, everything);
     direct_ = ground.reason != Reason::none;
     return status;
   }
@@ -188,7 +188,7 @@ class GuestFile final : public File {
   explicit GuestFile(const std::string& path) : identity_(path.c_str()) {}
   bool enter_pipeline(const Transfer&) override { return false; }
   Status write(std::span<const Piece>) override { return Code::unsupported; }
-  Status flush(Extent) override { return flush_all_of(identity_); }
+  Status flush(Before, Extent) override { return flush_all_of(identity_); }
   void note_direct_write(Extent) override {}
   Status sync() override { return {}; }
   Status close() override { return {}; }
@@ -206,7 +206,7 @@ class Null final : public File {
  public:
   bool enter_pipeline(const Transfer&) override { return true; }
   Status write(std::span<const Piece>) override { return {}; }
-  Status flush(Extent) override { return {}; }
+  Status flush(Before, Extent) override { return {}; }
   void note_direct_write(Extent) override {}
   Status sync() override { return {}; }
   Status close() override { return {}; }
@@ -233,6 +233,7 @@ Costs costs_of(const TargetFile& /*target*/) { return {}; }
 void refresh(const std::string& /*path*/) {}
 
 std::unique_ptr<File> open(OpenRequest request) {
+  if (request.guest) return std::make_unique<GuestFile>(request.path);
   if (std::getenv("TEST_DOUBLE_NULL") != nullptr) return std::make_unique<Null>();
   return std::make_unique<Double>(std::move(request));
 }
@@ -259,7 +260,6 @@ bool waits(int) { return true; }
 std::uint64_t agent_number() { return 0; }
 std::uint32_t channel_version() { return 0; }
 
-std::unique_ptr<File> open_guest(const std::string& path) { return std::make_unique<GuestFile>(path); }
 bool anything_pending(bool /*writes*/) { return true; }
 void settle_file(std::uint64_t device, std::uint64_t inode, bool /*writes*/) {
   struct stat about {};

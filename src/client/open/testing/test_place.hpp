@@ -21,7 +21,7 @@ class Opened final : public File {
 
   bool enter_pipeline(const Transfer&) override { return true; }
   Status write(std::span<const Piece>) override { return {}; }
-  Status flush(Extent) override { return {}; }
+  Status flush(Before, Extent) override { return {}; }
   void note_direct_write(Extent) override {}
   Status sync() override { return {}; }
   Status close() override { return {}; }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <type_traits>
+
 #include "front/mpiio/handles/open.hpp"
 
 namespace millrace::front {
@@ -17,6 +19,23 @@ struct Row {
   Position position;
   Coordination coordination;
   Completion completion;
+};
+
+// The MPI library's function that the program called, with the program's arguments, on a handle. Refers to a
+// callable that outlives it.
+class LibraryFunction {
+ public:
+  template <class Callable>
+  requires(!std::is_same_v<Callable, LibraryFunction>)
+      LibraryFunction(const Callable& callable)  // NOLINT(google-explicit-constructor): hooks pass a lambda
+      : callable_(&callable),
+        call_([](const void* of, MPI_File file) { return (*static_cast<const Callable*>(of))(file); }) {}
+
+  int operator()(MPI_File file) const { return call_(callable_, file); }
+
+ private:
+  const void* callable_;
+  int (*call_)(const void*, MPI_File);
 };
 
 // The arguments of a call. Arguments that its function lacks are 0, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE or

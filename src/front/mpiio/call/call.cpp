@@ -36,7 +36,9 @@ bool Call::sound() {
          (!nonblocking() || a.request != nullptr);
 }
 
-Extent Call::touched() { return row.position == Position::shared || !measure() ? everything : hull; }
+Extent Call::touched() {
+  return open.left_to_library() || row.position == Position::shared || !measure() ? everything : hull;
+}
 
 void Call::place() {
   if (bytes == 0) return;

@@ -6,12 +6,13 @@
 
 namespace millrace::front {
 
-// One transfer of the program on a file that Millrace accelerates. The hook builds it, one of the file's ways
-// carries it out, and complete() gives the program its status, request or split collective. For one thread.
+// One transfer of the program on an open file. One of the file's ways carries it out, and complete() gives
+// the program its status, request or split collective. For one thread.
 struct Call {
   Open& open;
   const Row& row;
   const Arguments& a;
+  LibraryFunction own;
 
   // Known after measure().
   const client::TypeMap* memory = nullptr;
@@ -30,6 +31,10 @@ struct Call {
   bool is_empty() const {
     return a.count >= 0 && a.offset >= 0 && a.map != nullptr && a.map->valid() &&
            (a.count == 0 || a.map->size == 0) && (!nonblocking() || a.request != nullptr);
+  }
+  // The bytes that the arguments ask for; 0 if that is unknown.
+  std::uint64_t asked() const {
+    return a.count > 0 && a.map != nullptr ? a.map->size * static_cast<std::uint64_t>(a.count) : 0;
   }
   // Computes the bytes of the transfer and their place in the file. False: the arguments are wrong, or there
   // is no map. The library reports wrong arguments. The individual pointer does not move.

@@ -62,7 +62,7 @@ Status adopt_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype 
 int seek_to_read(Entry entry, const Open& open, MPI_Offset offset, int whence) {
   const MPI_File source = open.reading();
   const Status flushed =
-      whence == MPI_SEEK_END && source == open.handle ? open.file->flush(everything) : Status();
+      whence == MPI_SEEK_END && source == open.handle ? open.file->flush(Before::read) : Status();
   const int result = call<Slot::MPI_File_seek>(entry, source, offset, whence);
   return flushed.ok() ? result : raise(open, flushed);
 }
@@ -200,7 +200,7 @@ int own_seek_shared(Entry entry, MPI_File fh, MPI_Offset offset, int whence) noe
   if (open == nullptr) return call<Slot::MPI_File_seek_shared>(entry, fh, offset, whence);
   if (open->first.location != Open::Location::everywhere)
     return not_on_first(*open, "using the shared file pointer");
-  const Status flushed = open->file->flush(everything);
+  const Status flushed = open->file->flush(Before::read);
   const int result = call<Slot::MPI_File_seek_shared>(entry, fh, offset, whence);
   return flushed.ok() ? result : raise(*open, flushed);
 }
@@ -219,8 +219,8 @@ int own_set_size(Entry entry, MPI_File fh, MPI_Offset size) noexcept {
   if (open == nullptr) return call<Slot::MPI_File_set_size>(entry, fh, size);
   note_write(*open, true);
   if (changes_first(*open) && size >= 0) return resize_first(*open, size, true);
-  const Status flushed =
-      open->file->prepare_resize(static_cast<std::uint64_t>(std::max<MPI_Offset>(size, 0)));
+  const Status flushed = open->file->flush(
+      Before::resize, {static_cast<std::uint64_t>(std::max<MPI_Offset>(size, 0)), everything.end});
   return was_resized(*open, call<Slot::MPI_File_set_size>(entry, fh, size), flushed);
 }
 
@@ -230,7 +230,7 @@ int own_preallocate(Entry entry, MPI_File fh, MPI_Offset size) noexcept {
   if (open == nullptr) return call<Slot::MPI_File_preallocate>(entry, fh, size);
   note_write(*open, true);
   if (changes_first(*open) && size >= 0) return resize_first(*open, size, false);
-  const Status flushed = open->file->prepare_direct_write(everything);
+  const Status flushed = open->file->flush(Before::write);
   return was_resized(*open, call<Slot::MPI_File_preallocate>(entry, fh, size), flushed);
 }
 

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/library_call.hpp"
+#include "client/file/refresh.hpp"
 #include "front/mpiio/call/completion.hpp"
 
 namespace millrace::front {
@@ -47,7 +49,56 @@ bool moves_less(const Row& row, const Arguments& a) {
          a.count > most_of_one_call / std::max<MPI_Count>(unit, 1);
 }
 
+// The ranks meet before a collective read of a file that several nodes have open, so that it finds earlier
+// writes of all nodes. MPI requires the program to sync in between. But I/O libraries do not, because on one
+// node they need no sync.
+Status meet(Open& open) {
+  const Status status = open.file->flush(Before::others_read);
+  (void)all_ranks(open, true);
+  client::refresh(open.path);
+  return status;
+}
+
+// Brings the pending bytes to the file that the call may touch.
+Status settle(Call& call) {
+  client::File& file = *call.open.file;
+  const bool all = call.row.coordination == Coordination::collective;
+  if (call.writes()) return file.flush(Before::write, all ? everything : call.touched());
+  if (call.open.nodes.routed && call.meets()) return meet(call.open);
+  return file.flush(Before::read, call.touched());
+}
+
 }  // namespace
+
+void note_read(Open& open, std::uint64_t bytes) {
+  open.file->counts().read(bytes);
+  open.reads.bytes.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+int by_library(Call& call) {
+  Open& open = call.open;
+  const Status settled = settle(call);
+  if (call.moves_pointer()) open.pointer.give_to_library();
+  const LibraryCall under_way;
+  const int result = call.own(open.handle);
+  if (result == MPI_SUCCESS && call.row.completion == Completion::split_begin) {
+    const std::lock_guard guard(open.begun.split_lock);
+    open.begun.split.state = Split::State::real;
+  }
+  if (result == MPI_SUCCESS)
+    call.writes() ? open.file->counts().moved_by_library(call.asked()) : note_read(open, call.asked());
+  return settled.ok() ? result : raise(open, settled);
+}
+
+int by_library_alone(Call& call) {
+  MPI_Status moved;
+  const bool split = call.row.completion == Completion::split_begin;
+  const auto move = [&] { return call_alone(call.row, call.a, split ? &moved : call.a.status); };
+  const int error = call.moves_pointer() ? call.open.pointer.lend(move) : move();
+  if (error != MPI_SUCCESS) return error;
+  if (!call.writes()) note_read(call.open, call.asked());
+  return split ? call.complete(moved) : MPI_SUCCESS;
+}
 
 int call_alone(const Row& row, const Arguments& a, MPI_Status* status) {
   if (moves_less(row, a)) {

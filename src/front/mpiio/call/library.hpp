@@ -2,9 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "front/mpiio/call/arguments.hpp"
+#include "front/mpiio/call/call.hpp"
 
 namespace millrace::front {
+
+// The way of the MPI library: the function that the program called. All bytes that it may touch are in the
+// file before, and the library has the individual pointer.
+int by_library(Call& call);
+// The way of the library's independent function, for the same arguments. A collective call of the program
+// becomes a call of this rank. The library checks the arguments.
+int by_library_alone(Call& call);
+
+// Counts the bytes of a read.
+void note_read(Open& open, std::uint64_t bytes);
 
 // Call the MPI library's own function of a row, on the handle `of`. `count` must fit into an int.
 int call_library(const Row& row, const Arguments& arguments, MPI_File of);   // blocking

@@ -7,7 +7,6 @@
 #include "client/costs/policy.hpp"
 #include "client/file/agent_reads.hpp"
 #include "client/file/own_pieces.hpp"
-#include "client/file/refresh.hpp"
 #include "client/open/stage.hpp"
 #include "front/mpiio/call/library.hpp"
 #include "front/mpiio/call/pending.hpp"
@@ -22,11 +21,6 @@ using client::Through;
 
 constexpr Row independent_read{Direction::read, Position::at, Coordination::independent,
                                Completion::blocking};
-
-void note_read(Open& open, std::uint64_t bytes) {
-  open.file->counts().read(bytes);
-  open.reads.bytes.fetch_add(bytes, std::memory_order_relaxed);
-}
 
 // True if the agents should carry this read.
 bool goes_through(const Call& call) {
@@ -68,10 +62,10 @@ bool read_pieces(Call& call, int& result) {
   Open& open = call.open;
   if (call.a.count <= 0) return false;
   if (call.a.memory == nullptr || !call.measure() || call.bytes == 0) {
-    (void)open.file->flush(everything);
+    (void)open.file->flush(Before::read);
     return false;
   }
-  if (const Status flushed = open.file->flush(call.hull); !flushed.ok()) {
+  if (const Status flushed = open.file->flush(Before::read, call.hull); !flushed.ok()) {
     result = raise(open, flushed);
     return true;
   }
@@ -99,31 +93,10 @@ bool read_pieces(Call& call, int& result) {
 // effect. False, on all ranks alike, if the ranks cannot meet, or if a rank has written a file whose reads
 // the agents carry.
 bool meet(Open& open, Status& flushed) {
-  flushed = open.file->publish();
+  flushed = open.file->flush(Before::others_read);
   if (!open.reads.until_written) return all_ranks(open, true);
   agree_on_writes(open);
   return open.reads.alone;
-}
-
-// True if this read needs no other rank, on all ranks alike.
-bool needs_no_other(const Call& call) {
-  const Open& open = call.open;
-  return open.reads.alone && call.row.position != Position::shared && !open.atomic && !open.view.foreign &&
-         !open.nodes.bypassed;
-}
-
-// False, on all ranks alike: the MPI library's own function has to read.
-bool read_alone(Call& call, int& result) {
-  if (call.meets() && call.open.writable) {
-    Status flushed;
-    if (!meet(call.open, flushed)) return false;
-    if (!flushed.ok()) {
-      result = raise(call.open, flushed);
-      return true;
-    }
-  }
-  if (!read_pieces(call, result)) result = read_by_library(call);
-  return true;
 }
 
 // True if the individual pointer ends where the bytes end, and not where the request ends: as in this
@@ -137,12 +110,12 @@ bool stops_at_end([[maybe_unused]] const Call& call) {
 }
 
 // On a node without the file. The library checks the arguments, by a read of nothing.
-int read_from_server(Call& call) {
+int ask_server(Call& call) {
   Open& open = call.open;
   int amode = 0;
   const bool readable =
       PMPI_File_get_amode(open.handle, &amode) == MPI_SUCCESS && (amode & MPI_MODE_WRONLY) == 0;
-  if (!readable || call.a.count <= 0 || call.is_empty()) return read_by_library(call);
+  if (!readable || call.a.count <= 0 || call.is_empty()) return by_library_alone(call);
   Arguments nothing = call.a;
   nothing.count = 0;
   MPI_Status status;
@@ -158,62 +131,58 @@ int read_from_server(Call& call) {
   return call.complete(moved);
 }
 
-int read_on_first(Call& call) {
-  Open& open = call.open;
-  const bool here = open.first.location == Open::Location::here;
-  Status status;
-  // A collective read finds earlier writes of all ranks, as on a file that all nodes see. A non-blocking read
-  // must not wait for other ranks, so it has no such guarantee.
-  if (open.writable && call.meets()) {
-    status = open.file->publish();
-    (void)all_ranks(open, true);
-  }
-  bool wrote = false;  // bytes that the agents have read ahead may be older
-  if (status.ok()) status = here ? open.file->flush(call.touched()) : publish_others(open, wrote);
-  if (!status.ok()) return raise(open, status);
-  if (here) return read_by_library(call);
-  const bool ahead = !wrote && open.reads.through != Through::none;
-  if (int result = MPI_SUCCESS; ahead && read_pieces(call, result)) return result;
-  return read_from_server(call);
-}
-
-// The ranks meet before this read, so that it finds earlier writes of all nodes. MPI requires the program to
-// sync in between. But I/O libraries do not, because on one node they need no sync.
-Status meet_for_library(Open& open) {
-  const Status status = open.file->publish();
-  (void)all_ranks(open, true);
-  client::refresh(open.path);
+// A collective read finds earlier writes of all ranks, as on a file that all nodes see. A non-blocking read
+// must not wait for other ranks, so it has no such guarantee.
+Status meet_on_first(const Call& call) {
+  if (!call.open.writable || !call.meets()) return {};
+  const Status status = call.open.file->flush(Before::others_read);
+  (void)all_ranks(call.open, true);
   return status;
 }
 
 }  // namespace
 
-int read_by_library(const Call& call) {
-  MPI_Status got;
-  const Arguments& a = call.a;
-  const bool split = call.row.completion == Completion::split_begin;
-  const auto read = [&] { return call_alone(call.row, a, split ? &got : a.status); };
-  const int error = call.moves_pointer() ? call.open.pointer.lend(read) : read();
-  if (error != MPI_SUCCESS) return error;
-  if (a.count > 0 && a.map != nullptr)
-    note_read(call.open, a.map->size * static_cast<std::uint64_t>(a.count));
-  return split ? call.complete(got) : MPI_SUCCESS;
+int read_alone(Call& call) {
+  Open& open = call.open;
+  if (call.meets() && open.writable) {
+    Status flushed;
+    if (!meet(open, flushed)) return by_library(call);
+    if (!flushed.ok()) return raise(open, flushed);
+  }
+  int result = MPI_SUCCESS;
+  return read_pieces(call, result) ? result : by_library_alone(call);
 }
 
-bool read(Call& call, int& result, Status& flushed) {
+int beside_server(Call& call) {
+  Status status = meet_on_first(call);
+  if (status.ok()) status = call.open.file->flush(Before::read, call.touched());
+  return status.ok() ? by_library_alone(call) : raise(call.open, status);
+}
+
+int from_server(Call& call) {
   Open& open = call.open;
-  if (open.first.location != Open::Location::everywhere) {
-    result = read_on_first(call);
-    return true;
-  }
-  if (needs_no_other(call) && read_alone(call, result)) return true;
-  if (open.nodes.routed && call.meets()) {
-    flushed = meet_for_library(open);
-  } else {
-    flushed = open.file->flush(call.touched());
-  }
-  if (call.moves_pointer()) open.pointer.give_to_library();
-  return false;
+  Status status = meet_on_first(call);
+  bool wrote = false;  // bytes that the agents have read ahead may be older
+  if (status.ok()) status = publish_others(open, wrote);
+  if (!status.ok()) return raise(open, status);
+  const bool ahead = !wrote && open.reads.through != Through::none;
+  int result = MPI_SUCCESS;
+  return ahead && read_pieces(call, result) ? result : ask_server(call);
+}
+
+int from_copy(Call& call) {
+  Open& open = call.open;
+  const int result = call.own(open.reads.reader->copy);
+  if (call.row.completion != Completion::split_end) note_read(open, call.asked());
+  // The program has set its error handler on its own handle, not on that of the copy.
+  if (result != MPI_SUCCESS) PMPI_File_call_errhandler(open.handle, result);
+  return result;
+}
+
+int past_copy(Call& call) {
+  const Status flushed = call.open.file->flush(Before::read);
+  const int result = by_library_alone(call);
+  return flushed.ok() ? result : raise(call.open, flushed);
 }
 
 }  // namespace millrace::front

@@ -61,13 +61,13 @@ bool set_unmapped_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Data
   return false;
 }
 
-int write_unmapped(const Call& call) {
+int write_unmapped(Call& call) {
   Open& open = call.open;
   if (call.nonblocking() && call.a.request == nullptr) return raise_class(open, MPI_ERR_ARG);
   if (open.view.unmapped == MPI_FILE_NULL) return raise_class(open, MPI_ERR_IO);
   MPI_Offset position = 0;
   if (!take_position(call, position)) return raise_class(open, MPI_ERR_IO);
-  const Status flushed = open.file->prepare_direct_write(everything);
+  const Status flushed = open.file->flush(Before::write);
   if (!flushed.ok()) return raise(open, flushed);
   const Row alone{Direction::write, Position::at, Coordination::independent, Completion::blocking};
   MPI_Status status;

@@ -16,8 +16,8 @@ namespace millrace::front {
 bool set_unmapped_view(Open& open, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                        const char* datarep);
 
-// The same as write() of write.cpp, for a view without a map.
-int write_unmapped(const Call& call);
+// The way of writes through such a view.
+int write_unmapped(Call& call);
 
 void close_unmapped(Open& open);
 

@@ -9,7 +9,7 @@
 #include "client/file/own_pieces.hpp"
 #include "front/mpiio/call/completion.hpp"
 #include "front/mpiio/call/library.hpp"
-#include "front/mpiio/call/unmapped.hpp"
+#include "front/mpiio/call/way.hpp"
 #include "front/mpiio/open/open_first.hpp"
 #include "front/mpiio/types/datatype.hpp"
 #include "front/mpiio/types/linear.hpp"
@@ -121,22 +121,12 @@ class Timed {
   std::uint64_t start_;
 };
 
-// Past the pipeline, by the library's independent function: a collective call of the program becomes a call
-// of this rank. The library checks the arguments.
-int write_by_library(const Call& call) {
-  MPI_Status status;
-  const bool split = call.row.completion == Completion::split_begin;
-  const auto write = [&] { return call_alone(call.row, call.a, split ? &status : call.a.status); };
-  const int error = call.moves_pointer() ? call.open.pointer.lend(write) : write();
-  return error == MPI_SUCCESS && split ? call.complete(status) : error;
-}
-
 // The bytes have a place of their own before they are written: another thread may use the individual pointer.
 int write_own_pieces(Call& call) {
   Open& open = call.open;
   if (const int error = examine(open, Direction::write, call.a); error != MPI_SUCCESS) return error;
   if (call.moves_pointer()) call.reserve();
-  Status status = open.file->prepare_direct_write(call.hull);
+  Status status = open.file->flush(Before::write, call.hull);
   client::PieceSource source = call.pieces();
   client::OwnPieces* const own = open.sweep.window != 0 ? open.file->own_pieces() : nullptr;
   const bool done = status.ok() && own != nullptr && own->write(source, open.sweep, status);
@@ -149,18 +139,6 @@ int write_own_pieces(Call& call) {
   return call.complete(call.bytes);
 }
 
-int write_past_pipeline(Call& call) {
-  Open& open = call.open;
-  const Timed timed(*open.file);
-  const Unsieved unsieved(call);
-  if (!call.one_piece || (fits_into_hole(call) && !unsieved.held())) return write_own_pieces(call);
-  if (const Status flushed = open.file->prepare_direct_write(call.hull); !flushed.ok())
-    return raise(open, flushed);
-  const int error = write_by_library(call);
-  if (error == MPI_SUCCESS) open.file->note_direct_write(call.hull);
-  return error;
-}
-
 Status append(const Call& call) {
   if (call.memory->contiguous && call.one_piece) {
     const client::Piece piece{call.hull.begin, call.a.memory, call.bytes};
@@ -171,25 +149,13 @@ Status append(const Call& call) {
       source, [&](std::span<const client::Piece> pieces) { return call.open.file->write(pieces); });
 }
 
-int write_through_pipeline(Call& call) {
-  if (const int error = examine(call.open, Direction::write, call.a); error != MPI_SUCCESS) return error;
-  if (call.moves_pointer()) call.reserve();
-  const Status status = append(call);
-  return status.ok() ? call.complete(call.bytes) : raise(call.open, status);
-}
+}  // namespace
 
-// The view may have no byte at all, and no map.
-int write_nothing(const Call& call) {
-  const int error = examine(call.open, Direction::write, call.a);
-  return error != MPI_SUCCESS ? error : call.complete(0);
-}
-
-// Carries out a write that measure() has accepted.
-int write_measured(Call& call) {
+bool enters_pipeline(const Call& call) {
   Open& open = call.open;
   const std::uint64_t pieces = call.estimate_pieces();
   const bool sieved = open.sweep.window != 0 && !call.one_piece;
-  const bool pipeline = open.file->enter_pipeline(
+  return open.file->enter_pipeline(
       {.bytes = call.bytes,
        .pieces = pieces,
        .calls = call.one_piece ? 1 : pieces,
@@ -198,31 +164,51 @@ int write_measured(Call& call) {
        .goes_on = call.a.goes_on,
        .hull = call.hull,
        .met = open.view.takes_meeting() && call.row.coordination == Coordination::independent});
-  return pipeline ? write_through_pipeline(call) : write_past_pipeline(call);
 }
 
-// Carries out a write with wrong arguments, or with a datatype without a map.
-int write_unmeasured(const Call& call) {
+int by_pipeline(Call& call) {
+  if (const int error = examine(call.open, Direction::write, call.a); error != MPI_SUCCESS) return error;
+  if (call.moves_pointer()) call.reserve();
+  const Status status = append(call);
+  return status.ok() ? call.complete(call.bytes) : raise(call.open, status);
+}
+
+int past_pipeline(Call& call) {
+  Open& open = call.open;
+  const Timed timed(*open.file);
+  const Unsieved unsieved(call);
+  if (!call.one_piece || (fits_into_hole(call) && !unsieved.held())) return write_own_pieces(call);
+  if (const Status flushed = open.file->flush(Before::write, call.hull); !flushed.ok())
+    return raise(open, flushed);
+  const int error = by_library_alone(call);
+  if (error == MPI_SUCCESS) open.file->note_direct_write(call.hull);
+  return error;
+}
+
+int write_nothing(Call& call) {
+  const int error = examine(call.open, Direction::write, call.a);
+  return error != MPI_SUCCESS ? error : call.complete(0);
+}
+
+int write_unmeasured(Call& call) {
   Open& open = call.open;
   if (open.first.location == Open::Location::elsewhere)
     return not_on_first(open, "writing with these arguments or this view");
-  const Status flushed = open.file->prepare_direct_write(everything);
-  return flushed.ok() ? write_by_library(call) : raise(open, flushed);
+  const Status flushed = open.file->flush(Before::write);
+  return flushed.ok() ? by_library_alone(call) : raise(open, flushed);
 }
 
-// For a datatype without a map and a view with holes: lets Linear put the bytes in order, and writes them.
-// False: nothing was written, and the library has to write.
-bool write_linear(const Call& call, int& result) {
+int write_in_order(Call& call) {
   Open& open = call.open;
   const Arguments& a = call.a;
   const bool elsewhere = open.first.location == Open::Location::elsewhere;
   if ((open.view.map.filetype().contiguous && !elsewhere) || a.count <= 0 || a.offset < 0 ||
       a.type == MPI_DATATYPE_NULL || (call.nonblocking() && a.request == nullptr))
-    return false;
+    return write_unmeasured(call);
   MPI_Count data = 0;
-  if (PMPI_Type_size_x(a.type, &data) != MPI_SUCCESS || data <= 0) return false;
+  if (PMPI_Type_size_x(a.type, &data) != MPI_SUCCESS || data <= 0) return write_unmeasured(call);
   const auto size = static_cast<std::uint64_t>(data);
-  if (size % open.view.map.etype_size() != 0) return false;
+  if (size % open.view.map.etype_size() != 0) return write_unmeasured(call);
   Linear linear(a.memory, a.type, a.count, size);
   Row now = call.row;
   now.completion = Completion::blocking;
@@ -235,29 +221,12 @@ bool write_linear(const Call& call, int& result) {
     bytes.goes_on = std::exchange(begun, true);
     bytes.memory = const_cast<std::byte*>(linear.bytes().data());
     bytes.count = static_cast<MPI_Count>(linear.bytes().size());
-    Call part{open, now, bytes};
-    result = part.sound() ? write_measured(part) : write_unmeasured(part);
-    if (result != MPI_SUCCESS) return true;
+    const int error = carry_out(&open, now, bytes, call.own);
+    if (error != MPI_SUCCESS) return error;
     bytes.offset += bytes.count / static_cast<MPI_Offset>(open.view.map.etype_size());
   }
-  if (linear.failed()) {
-    if (begun) result = raise(open, Code::io);
-    return begun;
-  }
-  result = call.complete(static_cast<std::uint64_t>(a.count) * size);
-  return true;
-}
-
-}  // namespace
-
-int write(Call& call) {
-  if (call.is_empty()) return write_nothing(call);
-  if (!call.open.view.mapped && call.open.first.location != Open::Location::elsewhere)
-    return write_unmapped(call);
-  if (call.sound()) return write_measured(call);
-  int result = MPI_SUCCESS;
-  const bool done = call.memory == nullptr && write_linear(call, result);
-  return done ? result : write_unmeasured(call);
+  if (linear.failed()) return begun ? raise(open, Code::io) : write_unmeasured(call);
+  return call.complete(static_cast<std::uint64_t>(a.count) * size);
 }
 
 }  // namespace millrace::front

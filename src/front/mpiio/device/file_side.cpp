@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "front/mpiio/call/host_transfer.hpp"
 #include "front/mpiio/call/library.hpp"
+#include "front/mpiio/call/way.hpp"
 #include "front/mpiio/types/datatype.hpp"
 
 namespace millrace::front {
@@ -24,8 +24,7 @@ std::size_t FileSide::move(std::byte* memory, std::size_t bytes) {
   part_.memory = memory;
   part_.count = static_cast<MPI_Count>(bytes);
   part_.status = &status;
-  const int error =
-      host_transfer(open_, row_, part_, [&](MPI_File of) { return call_library(row_, part_, of); });
+  const int error = carry_out(open_, row_, part_, [&](MPI_File of) { return call_library(row_, part_, of); });
   part_.goes_on = true;
   if (error != MPI_SUCCESS) {
     error_ = error;

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "front/mpiio/call/completion.hpp"
-#include "front/mpiio/call/host_transfer.hpp"
 #include "front/mpiio/call/library.hpp"
+#include "front/mpiio/call/way.hpp"
 #include "front/mpiio/device/device_memory.hpp"
 #include "front/mpiio/device/file_side.hpp"
 #include "front/mpiio/types/datatype.hpp"
@@ -144,7 +144,7 @@ int Staged::join() {
   const bool begins = row.completion == Completion::split_begin && !writes();
   if (!begins) row.completion = Completion::blocking;
   if (row_.completion == Completion::nonblocking || alone()) row.coordination = Coordination::independent;
-  return host_transfer(open_, row, none, [&](MPI_File of) {
+  return carry_out(open_, row, none, [&](MPI_File of) {
     return begins ? begin_library(row, none, of) : call_library(row, none, of);
   });
 }
@@ -215,7 +215,7 @@ bool Staged::whole(int& result) {
   Arguments host = a_;
   host.memory = copy.data() - lower;
   host.status = &status;
-  result = host_transfer(open_, row_, host, [&](MPI_File of) { return call_library(row_, host, of); });
+  result = carry_out(open_, row_, host, [&](MPI_File of) { return call_library(row_, host, of); });
   if (result != MPI_SUCCESS) return true;
   MPI_Count got = 0;
   if (PMPI_Get_elements_x(&status, MPI_BYTE, &got) != MPI_SUCCESS || got < 0) got = 0;

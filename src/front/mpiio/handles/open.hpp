@@ -20,6 +20,8 @@
 
 namespace millrace::front {
 
+using client::Before;
+
 struct Pending;  // call/pending.hpp
 
 // The state of a split collective between its begin and its end.
@@ -31,13 +33,12 @@ struct Split {
   std::shared_ptr<Pending> pending;  // if `ours`: a read whose bytes are on their way
 };
 
-// A file that is only read: the bytes read so far, and their source.
+// A file that is only read: the source of its bytes.
 struct Reader {
   MPI_File copy = MPI_FILE_NULL;           // the whole file on this node's storage, open for this rank alone
   std::atomic<bool> left = false;          // this process has written the file, so it reads the file itself
   client::FileStamp original;              // its stamp when it was copied
   std::unique_ptr<client::Source> source;  // StagedCopy
-  std::atomic<std::uint64_t> bytes{0};
 };
 
 // The view of a file, as this rank has set it.
@@ -77,7 +78,7 @@ struct Reads {
   bool until_written = false;            // `through` was set at open, on all ranks alike
   std::unique_ptr<Reader> reader;        // nullptr: the file may be written, or its reads need no other rank
   std::uint64_t size_at_open = 0;        // of a file that is only read, through the agents
-  std::atomic<std::uint64_t> bytes = 0;  // read by this rank, past the library
+  std::atomic<std::uint64_t> bytes = 0;  // that this rank has read
 };
 
 // Calls that have begun, and have not ended yet.
@@ -120,6 +121,8 @@ struct Open {
   bool guest = false;  // the MPI library alone uses this handle, after a question for pending bytes
   std::atomic<bool> written = false;  // this rank has written the file by this handle, or later by another
 
+  // True if Millrace does not follow the handle's view and pointer.
+  bool left_to_library() const { return guest || reads.reader != nullptr; }
   bool pipeline() const { return view.mapped && writes_alone(); }
   // True if writes need no other rank. They take the pipeline or the library's independent functions.
   bool writes_alone() const { return !atomic && !view.foreign && !nodes.bypassed; }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "client/file/agent_reads.hpp"
+#include "client/open/own_process.hpp"
 
 namespace millrace::front {
 
@@ -67,7 +68,7 @@ void add_guest(MPI_File handle, const std::string& path) {
   open->path = path;
   open->guest = true;
   open->writable = false;
-  open->file = client::open_guest(path);
+  open->file = client::open(client::guest_of(path, client::process_settings().file));
   add(std::move(open));
 }
 
@@ -146,7 +147,7 @@ Status publish_others(const Open& open, bool& wrote) {
         other->first.location == Open::Location::elsewhere && other->writable && other->written;
     if (!has_written || other.get() == &open || other->first.name != open.first.name) continue;
     wrote = true;
-    const Status status = other->file->publish();
+    const Status status = other->file->flush(Before::others_read);
     if (first.ok()) first = status;
   }
   return first;
@@ -169,7 +170,7 @@ void order_routed_files() {
   if (table().ordered.load(std::memory_order_relaxed) == 0) return;
   const std::shared_lock guard(table().lock);
   for (const auto& [handle, open] : table().files) {
-    if (is_ordered(*open)) (void)open->file->order();
+    if (is_ordered(*open)) (void)open->file->flush(Before::others_write);
   }
 }
 

@@ -187,7 +187,7 @@ void copy_inputs() {
   const Errors come_back;
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (!all_take_part(MPI_COMM_WORLD, Before::all_have_met)) return;
+  if (!all_take_part(MPI_COMM_WORLD, Coming::together)) return;
   const Participants mine = own_participants(rank, joins_nodes(settings) && posix_hooks_are_here());
   Participants all{};
   if (!reduce(mine, all) || all.on_one_node()) return;

@@ -276,13 +276,13 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
 }
 
 Status settle_size(Open& open) {
-  if (open.first.location != Open::Location::elsewhere) return open.file->flush_end();
+  if (open.first.location != Open::Location::elsewhere) return open.file->flush(Before::size);
   const Result<std::uint64_t> size = open.file->agent_reads()->size_on_server();
   return size ? client::resize(open.first.stand_in.get(), *size) : size.status();
 }
 
 int resize_first(Open& open, MPI_Offset bytes, bool cut) {
-  Status status = open.file->publish();
+  Status status = open.file->flush(Before::others_read);
   (void)all_ranks(open, true);
   if (open.first.maker && status.ok()) {
     const auto size = static_cast<std::uint64_t>(bytes);

@@ -131,7 +131,7 @@ void end_reading(Open& open) {
   if (open.reads.until_written && !open.writable)
     client::history().read(open.path, open.reads.bytes.load(), open.reads.size_at_open);
   if (open.reads.reader == nullptr) return;
-  client::history().read(open.path, open.reads.reader->bytes.load(), open.reads.reader->original.size);
+  client::history().read(open.path, open.reads.bytes.load(), open.reads.reader->original.size);
   close_copy(*open.reads.reader);
 }
 

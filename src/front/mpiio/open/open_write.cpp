@@ -134,7 +134,7 @@ bool opened_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode
     if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between != 0)
       return false;
     const Admission admission = settle_others(filename, amode);
-    return all_take_part(comm, Before::nothing) &&
+    return all_take_part(comm, Coming::apart) &&
            open_on_first(entry, comm, filename, amode, info, fh, admission, result);
   } catch (...) {
     client::log(std::string(filename) + ": out of memory: the file was not opened");
@@ -161,7 +161,7 @@ bool share(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_Fi
   const MPI_File handle = opened ? *fh : MPI_FILE_NULL;
   try {
     bool ours = false;
-    const bool together = (amode & alone) == 0 && all_take_part(comm, Before::all_have_met);
+    const bool together = (amode & alone) == 0 && all_take_part(comm, Coming::together);
     Admission admission = opened ? settle_others(filename, amode) : Admission{};
     if (together) {
       ours = writes ? accelerate(comm, filename, amode, info, handle, opened, admission)

@@ -90,7 +90,7 @@ bool alike(const std::vector<client::Answer>& answers) {
   std::abort();
 }
 
-bool call_roll(MPI_Comm comm, Before before) {
+bool call_roll(MPI_Comm comm, Coming coming) {
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
   const std::vector<int> here = ranks_on_this_node(comm);
@@ -98,7 +98,7 @@ bool call_roll(MPI_Comm comm, Before before) {
   static const client::Answer own{magic, build_number(), client::node_number(), client::agent_number()};
   const std::uint64_t bound_ms = long_wait_ms();
   const auto late = [&] {
-    if (before == Before::all_have_met) give_up(comm, bound_ms);
+    if (coming == Coming::together) give_up(comm, bound_ms);
     if (rank != 0) return;
     client::log("MPI_File_open waits for ranks that have not called it for " +
                 std::to_string(bound_ms / 1000) +
@@ -127,7 +127,7 @@ std::atomic<bool> world_takes_part{false};
 
 }  // namespace
 
-bool all_take_part(MPI_Comm comm, Before before) {
+bool all_take_part(MPI_Comm comm, Coming coming) {
   static int yes, no;
   int size = 1, there = 0;
   void* known = nullptr;
@@ -136,7 +136,7 @@ bool all_take_part(MPI_Comm comm, Before before) {
   if (key != MPI_KEYVAL_INVALID && PMPI_Comm_get_attr(comm, key, &known, &there) == MPI_SUCCESS && there != 0)
     return known == &yes;
   if (world_takes_part.load() && in_world(comm)) return true;
-  const bool all = call_roll(comm, before);
+  const bool all = call_roll(comm, coming);
   if (key != MPI_KEYVAL_INVALID) (void)PMPI_Comm_set_attr(comm, key, all ? &yes : &no);
   int likeness = MPI_UNEQUAL;
   if (all && !calls_may_overlap() && has_world() &&
