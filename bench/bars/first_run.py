@@ -21,12 +21,16 @@ BRICKS = {
     1 << 10: {4: ("360x192x256", "1x2x2"), 16: ("90x384x512", "1x4x4")},
     4 << 10: {4: ("128x128x1024", "1x2x2"), 16: ("32x256x2048", "1x4x4")},
 }
-# One dataset of 98 MiB, which each rank writes in rows of 3,200 bytes.
+# One dataset, which the ranks write row by row: (rows of all ranks, values of 8 bytes per row, options).
 HDF5_ROWS = {
-    "contiguous": ["--chunked-every", "0"],
-    "chunked": ["--chunked-every", "1"],
-    "fill": ["--chunked-every", "0", "--fill"],
-    "latest": ["--chunked-every", "0", "--latest"],
+    "contiguous": (32000, 400, ["--chunked-every", "0"]),
+    "chunked": (32000, 400, ["--chunked-every", "1"]),
+    "fill": (32000, 400, ["--chunked-every", "0", "--fill"]),
+    "latest": (32000, 400, ["--chunked-every", "0", "--latest"]),
+    "collective": (32000, 400, ["--chunked-every", "0", "--collective"]),
+    "wide": (3200, 4000, ["--chunked-every", "0"]),
+    "large": (128000, 400, ["--chunked-every", "0"]),
+    "series": (12800, 400, ["--chunked-every", "0", "--repetitions", "10"]),
 }
 STRUCTS = (12, 40)  # bytes of the struct, alone between those of other ranks in memory and in the file
 
@@ -80,9 +84,9 @@ def _cases(selection: Selection, mpi: str, ranks: int, sync: bool) -> list[Case]
                 words = ["-C", problem, "-m", mode, "--verify", "plain", "--no-warm", *["-e"] * sync]
                 cases.append(case(f"btio-{mode}-{problem}", "btio", words))
     cases.append(case("hdf5-small-datasets", "hdf5", ["--no-warm", *["-e"] * sync]))
-    rows = ["-d", "1", "--rows", str(32000 // ranks), "-n", "400", "-a", "0", "--read-every", "0", "--by-rows"]
-    for kind, words in HDF5_ROWS.items():
-        cases.append(case(f"hdf5-rows-{kind}", "hdf5", ["--no-warm", *rows, *words, *["-e"] * sync]))
+    for kind, (rows, values, options) in HDF5_ROWS.items():
+        words = ["-d", "1", "--rows", str(rows // ranks), "-n", str(values), "-a", "0", "--read-every", "0"]
+        cases.append(case(f"hdf5-rows-{kind}", "hdf5", ["--no-warm", *words, "--by-rows", *options, *["-e"] * sync]))
     if mpi == "ompi":  # Debian's PnetCDF is built for Open MPI alone
         cases.append(case("pnetcdf-variables", "pnetcdf", ["--no-warm", *["-e"] * sync]))
     return cases

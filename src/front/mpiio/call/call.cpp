@@ -26,7 +26,7 @@ bool Call::measure() {
     return false;
   position = static_cast<std::uint64_t>(offset) * etype;
   place();
-  return true;
+  return measured = true;
 }
 
 // A null buffer is valid for types with absolute addresses (MPI_BOTTOM).
@@ -37,7 +37,8 @@ bool Call::sound() {
 }
 
 Extent Call::touched() {
-  return open.left_to_library() || row.position == Position::shared || !measure() ? everything : hull;
+  const bool placed = !open.left_to_library() && row.position != Position::shared;
+  return placed && (measured || measure()) ? hull : everything;
 }
 
 void Call::place() {

@@ -14,7 +14,7 @@ struct Call {
   const Arguments& a;
   LibraryFunction own;
 
-  // Known after measure().
+  bool measured = false;  // then the following is known
   const client::TypeMap* memory = nullptr;
   std::uint64_t position = 0;  // of the first byte in the view's data
   std::uint64_t bytes = 0;

@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "base/library_call.hpp"
-#include "client/file/refresh.hpp"
 #include "front/mpiio/call/completion.hpp"
 
 namespace millrace::front {
@@ -49,23 +48,8 @@ bool moves_less(const Row& row, const Arguments& a) {
          a.count > most_of_one_call / std::max<MPI_Count>(unit, 1);
 }
 
-// The ranks meet before a collective read of a file that several nodes have open, so that it finds earlier
-// writes of all nodes. MPI requires the program to sync in between. But I/O libraries do not, because on one
-// node they need no sync.
-Status meet(Open& open) {
-  const Status status = open.file->flush(Before::others_read);
-  (void)all_ranks(open, true);
-  client::refresh(open.path);
-  return status;
-}
-
-// Brings the pending bytes to the file that the call may touch.
-Status settle(Call& call) {
-  client::File& file = *call.open.file;
-  const bool all = call.row.coordination == Coordination::collective;
-  if (call.writes()) return file.flush(Before::write, all ? everything : call.touched());
-  if (call.open.nodes.routed && call.meets()) return meet(call.open);
-  return file.flush(Before::read, call.touched());
+Status settle(Call& call, Extent extent) {
+  return call.open.file->flush(call.writes() ? Before::write : Before::read, extent);
 }
 
 }  // namespace
@@ -77,7 +61,9 @@ void note_read(Open& open, std::uint64_t bytes) {
 
 int by_library(Call& call) {
   Open& open = call.open;
-  const Status settled = settle(call);
+  const bool all = call.writes() && call.row.coordination == Coordination::collective;
+  const bool met = open.nodes.routed && call.meets() && !call.writes();  // meet_before_reading()
+  const Status settled = met ? Status() : settle(call, all ? everything : call.touched());
   if (call.moves_pointer()) open.pointer.give_to_library();
   const LibraryCall under_way;
   const int result = call.own(open.handle);
@@ -91,6 +77,7 @@ int by_library(Call& call) {
 }
 
 int by_library_alone(Call& call) {
+  if (const Status settled = settle(call, call.touched()); !settled.ok()) return raise(call.open, settled);
   MPI_Status moved;
   const bool split = call.row.completion == Completion::split_begin;
   const auto move = [&] { return call_alone(call.row, call.a, split ? &moved : call.a.status); };

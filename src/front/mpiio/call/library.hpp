@@ -6,12 +6,12 @@
 
 namespace millrace::front {
 
-// The way of the MPI library: the function that the program called. All bytes that it may touch are in the
-// file before, and the library has the individual pointer.
+// The way of the MPI library: the function that the program called. The library has the individual pointer.
 int by_library(Call& call);
 // The way of the library's independent function, for the same arguments. A collective call of the program
 // becomes a call of this rank. The library checks the arguments.
 int by_library_alone(Call& call);
+// Before both, the pending bytes that the call may touch come to the file.
 
 // Counts the bytes of a read.
 void note_read(Open& open, std::uint64_t bytes);

@@ -7,6 +7,7 @@
 #include "client/costs/policy.hpp"
 #include "client/file/agent_reads.hpp"
 #include "client/file/own_pieces.hpp"
+#include "client/file/refresh.hpp"
 #include "client/open/stage.hpp"
 #include "front/mpiio/call/library.hpp"
 #include "front/mpiio/call/pending.hpp"
@@ -21,83 +22,6 @@ using client::Through;
 
 constexpr Row independent_read{Direction::read, Position::at, Coordination::independent,
                                Completion::blocking};
-
-// True if the agents should carry this read.
-bool goes_through(const Call& call) {
-  Open& open = call.open;
-  const Through reads = open.reads.through;
-  if (reads == Through::none) return false;
-  if (reads == Through::all) {
-    const bool carried = agents_carry(open);
-    if (carried) open.file->counts().why_through.store({client::Reason::stage_chosen});
-    return carried;
-  }
-  const std::uint64_t mean = call.bytes / std::max<std::uint64_t>(call.estimate_pieces(), 1);
-  const bool small = mean < client::small_read_bytes;
-  const bool carried = small && agents_carry(open);
-  const client::Reason why = small ? client::Reason::small_reads : client::Reason::read_by_each_node;
-  client::CallCounts& counts = open.file->counts();
-  if (carried || !small)
-    (carried ? counts.why_through : counts.why_not_through)
-        .store({why, mean, mean, client::small_read_bytes});
-  return carried;
-}
-
-Status read_own_pieces(client::File& file, client::PieceSource& source) {
-  client::OwnPieces* const own = file.own_pieces();
-  return own != nullptr ? own->read(source) : Code::unsupported;
-}
-
-// From the file, or through the agents.
-Status read_now(const Call& call, bool through) {
-  client::PieceSource source = call.pieces();
-  return through
-             ? call.open.file->agent_reads()->read(call.open.view.map, call.position, source, call.hull.end)
-             : read_own_pieces(*call.open.file, source);
-}
-
-// Reads the pieces of a call, from the file or through the agents. False: the library has to read, after the
-// flush that was made here. At most the memory of the read has changed.
-bool read_pieces(Call& call, int& result) {
-  Open& open = call.open;
-  if (call.a.count <= 0) return false;
-  if (call.a.memory == nullptr || !call.measure() || call.bytes == 0) {
-    (void)open.file->flush(Before::read);
-    return false;
-  }
-  if (const Status flushed = open.file->flush(Before::read, call.hull); !flushed.ok()) {
-    result = raise(open, flushed);
-    return true;
-  }
-  if (call.nonblocking() && call.a.request == nullptr) return false;
-  const bool through = goes_through(call);
-  // The library reads one piece as fast, and in the background if the call is non-blocking.
-  if (!through && (call.one_piece || open.reads.until_written)) return false;
-  if (const int error = examine(open, Direction::read, call.a); error != MPI_SUCCESS) {
-    result = error;
-    return true;
-  }
-  if (call.moves_pointer()) call.reserve();
-  const bool pends = through && can_pend(call);
-  const Status got = pends ? begin_pending(call, result) : read_now(call, through);
-  if (!got.ok()) {
-    if (call.moves_pointer()) call.give_back();
-    return false;
-  }
-  note_read(open, call.bytes);
-  if (!pends) result = call.complete(call.bytes);
-  return true;
-}
-
-// Makes a collective read find the earlier writes of all ranks. The MPI library's two-phase read has the same
-// effect. False, on all ranks alike, if the ranks cannot meet, or if a rank has written a file whose reads
-// the agents carry.
-bool meet(Open& open, Status& flushed) {
-  flushed = open.file->flush(Before::others_read);
-  if (!open.reads.until_written) return all_ranks(open, true);
-  agree_on_writes(open);
-  return open.reads.alone;
-}
 
 // True if the individual pointer ends where the bytes end, and not where the request ends: as in this
 // library.
@@ -131,43 +55,99 @@ int ask_server(Call& call) {
   return call.complete(moved);
 }
 
-// A collective read finds earlier writes of all ranks, as on a file that all nodes see. A non-blocking read
-// must not wait for other ranks, so it has no such guarantee.
-Status meet_on_first(const Call& call) {
-  if (!call.open.writable || !call.meets()) return {};
-  const Status status = call.open.file->flush(Before::others_read);
-  (void)all_ranks(call.open, true);
-  return status;
+// Lets `bring` read the pieces of a sound call. If it cannot, the call goes another way: at most the memory
+// of the read has changed.
+template <class Bring>
+int read_pieces(Call& call, Bring bring, int (*otherwise)(Call&)) {
+  Open& open = call.open;
+  if (const Status flushed = open.file->flush(Before::read, call.hull); !flushed.ok())
+    return raise(open, flushed);
+  if (const int error = examine(open, Direction::read, call.a); error != MPI_SUCCESS) return error;
+  if (call.moves_pointer()) call.reserve();
+  int result = MPI_SUCCESS;
+  if (!bring(result).ok()) {
+    if (call.moves_pointer()) call.give_back();
+    return otherwise(call);
+  }
+  note_read(open, call.bytes);
+  return result;
 }
 
 }  // namespace
 
-int read_alone(Call& call) {
-  Open& open = call.open;
-  if (call.meets() && open.writable) {
-    Status flushed;
-    if (!meet(open, flushed)) return by_library(call);
-    if (!flushed.ok()) return raise(open, flushed);
-  }
-  int result = MPI_SUCCESS;
-  return read_pieces(call, result) ? result : by_library_alone(call);
+bool reads_alone(const Call& call) {
+  const Open& open = call.open;
+  return open.reads.alone && call.row.position != Position::shared && !open.atomic && !open.view.foreign &&
+         !open.nodes.bypassed;
 }
 
-int beside_server(Call& call) {
-  Status status = meet_on_first(call);
-  if (status.ok()) status = call.open.file->flush(Before::read, call.touched());
-  return status.ok() ? by_library_alone(call) : raise(call.open, status);
+bool has_pieces(Call& call) { return call.a.count > 0 && call.sound() && call.bytes > 0; }
+
+Status meet_before_reading(const Call& call) {
+  Open& open = call.open;
+  const bool wanted = open.nodes.routed || reads_alone(call);
+  if (!wanted || !call.meets() || !open.writable || open.left_to_library()) return {};
+  const Status status = open.file->flush(Before::others_read);
+  if (open.reads.until_written && open.reads.alone)
+    agree_on_writes(open);
+  else if (!all_ranks(open, true))
+    open.reads.alone = false;
+  if (open.nodes.routed && !open.reads.alone && open.first.location == Open::Location::everywhere)
+    client::refresh(open.path);
+  return status;
+}
+
+bool goes_through(const Call& call) {
+  Open& open = call.open;
+  const Through reads = open.reads.through;
+  if (reads == Through::none) return false;
+  if (reads == Through::all) {
+    const bool carried = agents_carry(open);
+    if (carried) open.file->counts().why_through.store({client::Reason::stage_chosen});
+    return carried;
+  }
+  const std::uint64_t mean = call.bytes / std::max<std::uint64_t>(call.estimate_pieces(), 1);
+  const bool small = mean < client::small_read_bytes;
+  const bool carried = small && agents_carry(open);
+  const client::Reason why = small ? client::Reason::small_reads : client::Reason::read_by_each_node;
+  client::CallCounts& counts = open.file->counts();
+  if (carried || !small)
+    (carried ? counts.why_through : counts.why_not_through)
+        .store({why, mean, mean, client::small_read_bytes});
+  return carried;
+}
+
+int from_agents(Call& call) {
+  Open& open = call.open;
+  const auto bring = [&](int& result) -> Status {
+    if (can_pend(call)) return begin_pending(call, result);
+    client::PieceSource source = call.pieces();
+    const Status got = open.file->agent_reads()->read(open.view.map, call.position, source, call.hull.end);
+    if (got.ok()) result = call.complete(call.bytes);
+    return got;
+  };
+  return read_pieces(call, bring,
+                     open.first.location == Open::Location::elsewhere ? ask_server : by_library_alone);
+}
+
+int read_by_own_pieces(Call& call) {
+  client::OwnPieces* const own = call.open.file->own_pieces();
+  if (own == nullptr) return by_library_alone(call);
+  const auto bring = [&](int& result) {
+    client::PieceSource source = call.pieces();
+    const Status got = own->read(source);
+    if (got.ok()) result = call.complete(call.bytes);
+    return got;
+  };
+  return read_pieces(call, bring, by_library_alone);
 }
 
 int from_server(Call& call) {
   Open& open = call.open;
-  Status status = meet_on_first(call);
   bool wrote = false;  // bytes that the agents have read ahead may be older
-  if (status.ok()) status = publish_others(open, wrote);
-  if (!status.ok()) return raise(open, status);
+  if (const Status status = publish_others(open, wrote); !status.ok()) return raise(open, status);
   const bool ahead = !wrote && open.reads.through != Through::none;
-  int result = MPI_SUCCESS;
-  return ahead && read_pieces(call, result) ? result : ask_server(call);
+  return ahead && has_pieces(call) && goes_through(call) ? from_agents(call) : ask_server(call);
 }
 
 int from_copy(Call& call) {
@@ -177,12 +157,6 @@ int from_copy(Call& call) {
   // The program has set its error handler on its own handle, not on that of the copy.
   if (result != MPI_SUCCESS) PMPI_File_call_errhandler(open.handle, result);
   return result;
-}
-
-int past_copy(Call& call) {
-  const Status flushed = call.open.file->flush(Before::read);
-  const int result = by_library_alone(call);
-  return flushed.ok() ? result : raise(call.open, flushed);
 }
 
 }  // namespace millrace::front

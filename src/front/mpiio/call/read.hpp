@@ -4,23 +4,31 @@
 
 #include "front/mpiio/call/call.hpp"
 
-// The ways of reads that are not the MPI library's own function.
+// The ways of reads that are not the MPI library's functions.
 namespace millrace::front {
 
-// Without another rank. The ranks of a local file are all on one node, and share the kernel's page cache, so
-// a collective read needs no other rank's memory. A rank reads pieces with holes between them itself, and one
-// piece by the library's independent function. Or the agents of several nodes bring the bytes
-// (open/open_read.hpp).
-int read_alone(Call& call);
+// Lets a collective read find the earlier writes of all ranks, where they are not in one page cache or where
+// the read will need no other rank. MPI requires the program to sync in between. But I/O libraries do not,
+// because on one node they need no sync. A non-blocking read must not wait for other ranks, so it has no such
+// guarantee. Does nothing for other calls.
+Status meet_before_reading(const Call& call);
 
-// With target=first, where the file is on the first rank's node only (open/open_first.hpp). There, the
-// library reads after a flush, with its independent functions: in a collective function, a rank would read
-// for ranks of other nodes. On other nodes, the bytes come from that node's agent.
-int beside_server(Call& call);
+// True if this read needs no other rank, on all ranks alike: the ranks are on one node and share the kernel's
+// page cache, or the agents carry reads.
+bool reads_alone(const Call& call);
+// True if the arguments are sound and ask for bytes. Then the place of the pieces is known.
+bool has_pieces(Call& call);
+// True if the agents should carry this read.
+bool goes_through(const Call& call);
+
+// The agents of several nodes bring the bytes (open/open_read.hpp).
+int from_agents(Call& call);
+// This process reads pieces with holes between them from the file.
+int read_by_own_pieces(Call& call);
+// With target=first, on a node without the file (open/open_first.hpp): the agent of the first rank's node has
+// the bytes.
 int from_server(Call& call);
-
-// From the copy on this node; or from the file itself, after this process has written it.
+// From the copy on this node.
 int from_copy(Call& call);
-int past_copy(Call& call);
 
 }  // namespace millrace::front

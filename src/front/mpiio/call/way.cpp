@@ -38,18 +38,21 @@ Way way_to_write(Call& call) {
   return enters_pipeline(call) ? by_pipeline : past_pipeline;
 }
 
-Way way_to_read(const Call& call) {
+Way way_to_read(Call& call) {
   const Open& open = call.open;
   const Reader* const reader = open.reads.reader.get();
   const bool shared = call.row.position == Position::shared;
   if (reader != nullptr && reader->copy != MPI_FILE_NULL && !shared)
-    return reader->left ? past_copy : from_copy;
+    return reader->left ? by_library_alone : from_copy;
   if (open.left_to_library()) return by_library;
-  if (open.first.location == Open::Location::here) return beside_server;
+  // In a collective function, a rank beside the file server would read for ranks of other nodes.
+  if (open.first.location == Open::Location::here) return by_library_alone;
   if (open.first.location == Open::Location::elsewhere) return from_server;
-  const bool alone =
-      open.reads.alone && !shared && !open.atomic && !open.view.foreign && !open.nodes.bypassed;
-  return alone ? read_alone : by_library;
+  if (!reads_alone(call)) return by_library;
+  if (!has_pieces(call)) return by_library_alone;
+  if (goes_through(call)) return from_agents;
+  // The library reads one piece as fast, and in the background if the call is non-blocking.
+  return call.one_piece || open.reads.until_written ? by_library_alone : read_by_own_pieces;
 }
 
 // Ends a split collective.
@@ -104,9 +107,15 @@ int carry_out(Open* open, const Row& row, const Arguments& arguments, LibraryFun
     // One split collective at a time; ROMIO returns the same error.
     if (row.completion == Completion::split_begin && split_active(*open))
       return raise_class(*open, MPI_ERR_IO);
-    if (!call.writes()) return way_to_read(call)(call);
-    note_write(*open, row.coordination == Coordination::collective && !open->left_to_library());
-    return way_to_write(call)(call);
+    if (call.writes()) {
+      note_write(*open, row.coordination == Coordination::collective && !open->left_to_library());
+      return way_to_write(call)(call);
+    }
+    const Status met = meet_before_reading(call);
+    const Way way = way_to_read(call);
+    // The other ranks may be in the library's collective function.
+    const int result = met.ok() || way == by_library ? way(call) : MPI_SUCCESS;
+    return met.ok() ? result : raise(*open, met);
   } catch (const std::bad_alloc&) {
     return raise(*open, Code::no_memory);
   } catch (...) {

@@ -178,8 +178,6 @@ int past_pipeline(Call& call) {
   const Timed timed(*open.file);
   const Unsieved unsieved(call);
   if (!call.one_piece || (fits_into_hole(call) && !unsieved.held())) return write_own_pieces(call);
-  if (const Status flushed = open.file->flush(Before::write, call.hull); !flushed.ok())
-    return raise(open, flushed);
   const int error = by_library_alone(call);
   if (error == MPI_SUCCESS) open.file->note_direct_write(call.hull);
   return error;
@@ -194,8 +192,7 @@ int write_unmeasured(Call& call) {
   Open& open = call.open;
   if (open.first.location == Open::Location::elsewhere)
     return not_on_first(open, "writing with these arguments or this view");
-  const Status flushed = open.file->flush(Before::write);
-  return flushed.ok() ? by_library_alone(call) : raise(open, flushed);
+  return by_library_alone(call);
 }
 
 int write_in_order(Call& call) {
