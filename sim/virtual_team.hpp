@@ -36,7 +36,8 @@ class Assembly {
   bool agrees(const client::Plan& plan) {
     const std::vector<std::uint64_t> words{plan.group, plan.route, static_cast<std::uint64_t>(plan.apart),
                                            static_cast<std::uint64_t>(plan.through),
-                                           plan.reads_alone ? 1U : 0U};
+                                           plan.reads_alone ? 1U : 0U,
+                                           static_cast<std::uint64_t>(plan.error)};
     if (!plan_) plan_ = words;
     return (plan.ours && *plan_ == words) || broken();
   }

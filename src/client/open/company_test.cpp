@@ -40,6 +40,13 @@ TEST(Company, KnowsTheNodesInTheOrderOfTheirFirstRanks) {
   EXPECT_EQ(company.heard.probed, 5U);
 }
 
+TEST(Company, EachNodeHasReadWhatItsRanksHaveReadTogether) {
+  std::vector<Peer> peers{peer(9), peer(4), peer(9)};
+  peers[0].share = peers[2].share = 400;
+  peers[1].share = 900;
+  EXPECT_EQ(company_of(peers).heard.share, 800U);
+}
+
 TEST(Company, OneRankThatDiffersCounts) {
   const std::vector<Peer> alike(5, peer(1));
   const auto heard_with = [&](auto change) {

@@ -12,10 +12,8 @@
 #include "client/open/plan.hpp"
 #include "client/start/job.hpp"
 #include "front/mpiio/handles/table.hpp"
-#include "front/mpiio/open/node_copy.hpp"
 #include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/ranks/exchange.hpp"
-#include "front/mpiio/types/datatype.hpp"
 
 namespace millrace::front {
 namespace {
@@ -39,10 +37,10 @@ bool handle_of_copy(int fd, MPI_File& copy) {
 }
 
 // Stages the file and opens every rank's handle of its node's copy. True if all ranks have one.
-bool stage(MPI_Comm comm, const StagePlan& plan, Reader& reader) {
-  std::optional<StagedCopy> copy = stage_whole(comm, plan);
+bool stage(MpiTeam& team, client::Company& company, const client::StagePlan& plan, Reader& reader) {
+  std::optional<client::StagedCopy> copy = client::stage_whole(team, client::own_place(), company, plan);
   if (!copy) return false;
-  if (MpiTeam(comm).least(open_for_this_rank(*copy, reader) ? 1 : 0) == 1) return true;
+  if (team.least(open_for_this_rank(*copy, reader) ? 1 : 0) == 1) return true;
   close_copy(reader);
   return false;
 }
@@ -51,7 +49,6 @@ bool stage(MPI_Comm comm, const StagePlan& plan, Reader& reader) {
 void set_through(Open& open, MPI_Comm comm, client::Plan& plan) {
   open.nodes.ranks = ranks_of(comm);
   open.nodes.meets_at_close = true;
-  open.reads.through = plan.through;
   open.reads.until_written = true;
   open.reads.untried = std::move(plan.untried);
   open.reads.size_at_open = plan.bytes;
@@ -64,38 +61,29 @@ void close_copy(Reader& reader) {
   reader.copy = MPI_FILE_NULL;
 }
 
-bool open_for_this_rank(StagedCopy& copy, Reader& reader) {
+bool open_for_this_rank(client::StagedCopy& copy, Reader& reader) {
   reader.source = std::move(copy.source);
   reader.original = copy.original;
   return handle_of_copy(copy.fd.get(), reader.copy);
 }
 
-bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle,
-                   Admission& admission) {
+client::Plan begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle,
+                           bool admitted) {
   ask_for_threads();
   MpiTeam team(comm);
-  client::Wishes wishes = wishes_of(filename, info, handle != MPI_FILE_NULL, admission);
+  client::Wishes wishes = wishes_of(filename, info, handle != MPI_FILE_NULL, admitted);
   wishes.leads = client::leads_node(team.size());
   if (wishes.words.refused == 0) wishes.share = client::history().of(wishes.path).share;
-  auto open = std::make_unique<Open>();
-  open->handle = handle;
-  open->path = wishes.path;
+  const std::string path = wishes.path;
   auto reader = std::make_unique<Reader>();
-  const StagePlan staged{wishes.path, wishes.settings, 0, 0, wishes.share};
-  wishes.copy = [&](std::uint64_t group, std::uint32_t least_share) {
-    StagePlan copy = staged;
-    copy.group = group;
-    copy.least_share = least_share;
-    return stage(comm, copy, *reader);
+  wishes.copy = [&](client::Company& company, const client::StagePlan& copy) {
+    return stage(team, company, copy, *reader);
   };
   client::Plan plan = client::plan_read(team, client::own_place(), std::move(wishes));
-  admission.everywhere = !plan.blocked;
-  if (!plan.ours) return false;
-  open->file = std::move(plan.file);
-  open->nodes.group = plan.group;
+  if (!plan.ours) return plan;
+  std::unique_ptr<Open> open = open_of(handle, path, plan);
   if (plan.through != Through::none) set_through(*open, comm, plan);
   if (plan.one_node || plan.through != Through::none) {
-    open->view.map = client::FileView(0, 1, share_map(MPI_BYTE));
     open->writable = false;
     open->reads.alone = true;
     open->pointer.start(0, true);
@@ -104,7 +92,7 @@ bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File 
     open->reads.reader = std::move(reader);
   }
   add(std::move(open));
-  return true;
+  return plan;
 }
 
 bool agents_carry(Open& open) {

@@ -14,15 +14,6 @@
 // Collective exchanges of small messages.
 namespace millrace::front {
 
-// The maximum over all ranks of the communicator, word by word. T consists of 64-bit words that are below
-// 2^63, or are only compared for equality. False: an MPI error.
-template <class T>
-bool all_at_most(MPI_Comm comm, const T& mine, T& all) {
-  static_assert(sizeof(T) % sizeof(std::uint64_t) == 0, "reduced as words");
-  return PMPI_Allreduce(&mine, &all, sizeof(T) / sizeof(std::uint64_t), MPI_UINT64_T, MPI_MAX, comm) ==
-         MPI_SUCCESS;
-}
-
 // A long wait calls this function once, after this time in which the process ran.
 struct Late {
   std::uint64_t after_ms = UINT64_MAX;
