@@ -96,10 +96,4 @@ Company Counted::take() {
   return std::move(company_);
 }
 
-Company company_of(std::span<const Peer> peers) {
-  Counted counted;
-  for (const Peer& one : peers) counted.add(one);
-  return counted.take();
-}
-
 }  // namespace millrace::client

@@ -93,7 +93,6 @@ class Counted {
   std::unordered_map<std::uint64_t, std::size_t> known_;  // node -> its place in the list
   std::vector<std::uint64_t> shares_;                     // by node
 };
-Company company_of(std::span<const Peer> peers);
 
 // The maximum, word by word. T consists of 64-bit words that are below 2^63, or are only compared for
 // equality.

@@ -24,6 +24,12 @@ Peer peer(std::uint64_t node) {
       .node = node, .inode = 7, .own_system = 3, .probed = 5, .alone = 0, .host = node + 100, .agent = {}};
 }
 
+Company company_of(const std::vector<Peer>& peers) {
+  Counted counted;
+  for (const Peer& one : peers) counted.add(one);
+  return counted.take();
+}
+
 TEST(Company, KnowsTheNodesInTheOrderOfTheirFirstRanks) {
   std::vector<Peer> peers{peer(9), peer(4), peer(9), peer(4), peer(4)};
   peers[2].agent.port = 77;

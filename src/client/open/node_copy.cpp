@@ -36,9 +36,8 @@ const char* words_for(Problem problem) {
 
 using Name = std::array<char, 208>;
 
-// The message of each rank to rank 0. All but the first word are from the node's first rank.
+// The message of each node's first rank to rank 0.
 struct Offer {
-  std::uint32_t first;  // the first rank of the sender's node
   Problem problem;
   FileStamp original;
   AgentAddress agent;
@@ -56,9 +55,7 @@ struct Answer {
 class NodeCopies {
  public:
   NodeCopies(Team& team, Place& place, Company& company, const StagePlan& plan)
-      : team_(team), place_(place), company_(company), plan_(plan), node_(company.index_of(place.node())) {
-    offer_.first = company.nodes[node_].first;
-  }
+      : team_(team), place_(place), company_(company), plan_(plan), node_(company.index_of(place.node())) {}
   ~NodeCopies() {
     if (made_) remove_copy(name());
   }
@@ -76,7 +73,7 @@ class NodeCopies {
   StagedCopy take() { return {std::move(fd_), answer_.original, std::move(source_)}; }
 
  private:
-  bool first_of_node() const { return static_cast<int>(offer_.first) == team_.rank(); }
+  bool first_of_node() const { return static_cast<int>(company_.nodes[node_].first) == team_.rank(); }
   Problem prepare();
   const char* name() const { return offer_.copy.data(); }
   bool tell_answer(std::span<const Offer> offers);
@@ -134,23 +131,25 @@ bool NodeCopies::gather_offers() {
   return false;
 }
 
-// All ranks get the answer and the agents' addresses, and each rank the name of its node's copy.
+// All ranks get the answer, the agents' addresses, and the names of all nodes' copies.
 bool NodeCopies::tell_answer(std::span<const Offer> offers) {
   std::vector<Name> names;
   if (team_.rank() == 0) {
     answer_.original = offers[0].original;
     for (Node& node : company_.nodes) {
       const Offer& offer = offers[node.first];
+      names.push_back(offer.copy);
       node.agent = offer.agent;
       if (answer_.problem != Problem::none) continue;
       const bool other = !plan_.first && offer.original != answer_.original;
       answer_.problem = offer.problem == Problem::none && other ? Problem::not_seen : offer.problem;
       answer_.whose = node.first;
     }
-    for (const Offer& offer : offers) names.push_back(offers[offer.first].copy);
   }
-  return client::tell(team_, answer_) && tell_list(team_, company_.nodes) &&
-         team_.deal(std::as_bytes(std::span(names)), std::as_writable_bytes(std::span(offer_.copy)));
+  if (!client::tell(team_, answer_) || !tell_list(team_, company_.nodes) || !tell_list(team_, names))
+    return false;
+  offer_.copy = names[node_];
+  return true;
 }
 
 // Tells each node's agent of its copy. Then all ranks hold the copy open, and the copy loses its name. So no

@@ -188,25 +188,16 @@ void refuse(Team& team, Place& place, const std::string& line, int error, Plan& 
 }
 
 // Rank 0 opens the file, and makes it if the mode asks for that. Then the other ranks of its node open it.
-// The result is an error of the first ranks that have one, on all ranks alike.
-int open_target(Team& team, Place& place, const Wishes& wishes, Plan& plan) {
-  constexpr int none = 4096;  // above every errno
-  const bool writes = (wishes.mode & O_ACCMODE) != O_RDONLY;
-  for (const bool first : {true, false}) {
-    int error = 0;
-    if (!plan.elsewhere && first == (team.rank() == 0)) {
-      Result<Fd> target =
-          place.open_target(wishes.path, first ? wishes.mode : wishes.mode & ~(O_CREAT | O_EXCL),
-                            first && writes ? &wishes.settings.file : nullptr);
-      if (target)
-        plan.opened = *std::move(target);
-      else
-        error = target.status().error() != 0 ? target.status().error() : EIO;
-    }
-    const int all = team.least(none - error);
-    if (all != none) return all == 0 ? EIO : none - all;
-  }
-  return 0;
+void open_target(Team& team, Place& place, const Wishes& wishes, Plan& plan) {
+  const bool first = team.rank() == 0, writes = (wishes.mode & O_ACCMODE) != O_RDONLY;
+  const auto open = [&](int mode, const FileSettings* makes) {
+    Result<Fd> target = place.open_target(wishes.path, mode, makes);
+    plan.opened = target ? *std::move(target) : Fd();
+    return target ? 0 : std::max(target.status().error(), 1);
+  };
+  if (first) plan.error = open(wishes.mode, writes ? &wishes.settings.file : nullptr);
+  if (!tell(team, plan.error)) plan.error = EIO;
+  if (plan.error == 0 && !first && !plan.elsewhere) (void)open(wishes.mode & ~(O_CREAT | O_EXCL), nullptr);
 }
 
 // A route with one file server, which is rank 0's node.
@@ -215,7 +206,7 @@ void open_on_first(Team& team, Place& place, Wishes& wishes, Heard& heard, Plan&
   plan.elsewhere = heard.company.index_of(place.node()) != 0;
   plan.opened = stand_in(team, place, heard.company, {wishes.path, plan.group, false, true});
   if (!plan.opened.valid()) return refuse(team, place, "", EIO, plan);
-  plan.error = open_target(team, place, wishes, plan);
+  open_target(team, place, wishes, plan);
   if (plan.error != 0) return;
   Meeting meeting;
   plan.apart = plan_meeting(team, place, heard.company, heard.word, false, meeting);

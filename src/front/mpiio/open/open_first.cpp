@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <optional>
 #include <string>
 
 #include "client/file/agent_reads.hpp"
@@ -25,26 +24,13 @@ int class_of(int error) {
   switch (error) {
     case EINVAL:
       return MPI_ERR_NOT_SAME;
-    case ENOTSUP:
-      return MPI_ERR_UNSUPPORTED_OPERATION;
     case EEXIST:
       return MPI_ERR_FILE_EXISTS;
-    case EACCES:
-    case EPERM:
-      return MPI_ERR_ACCESS;
-    case ENOENT:
-      return MPI_ERR_NO_SUCH_FILE;
-    case EROFS:
-      return MPI_ERR_READ_ONLY;
-    case ENOSPC:
-      return MPI_ERR_NO_SPACE;
-    case EDQUOT:
-      return MPI_ERR_QUOTA;
     case EISDIR:
     case ENAMETOOLONG:
       return MPI_ERR_BAD_FILE;
     default:
-      return MPI_ERR_IO;
+      return error_class(Status::from_errno(error).code());
   }
 }
 
@@ -65,12 +51,6 @@ bool is_sound(int amode) {
 
 }  // namespace
 
-bool target_is_first(const char* filename, MPI_Info info) {
-  if (filename == nullptr) return false;
-  if (info == MPI_INFO_NULL) return client::process_settings().target == millrace::Target::first;
-  return settings_of(info, filename).target == millrace::Target::first;
-}
-
 bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
                    bool admitted, int& result) {
   MpiTeam team(comm);
@@ -79,11 +59,8 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
   client::Wishes wishes = wishes_of(filename, info, is_sound(amode), admitted);
   wishes.mode = mode_of(amode);
   wishes.words.alike = static_cast<std::uint64_t>(amode);
-  std::optional<client::StagedCopy> copy;
-  wishes.copy = [&](client::Company& company, const client::StagePlan& plan) {
-    copy = client::stage_whole(team, client::own_place(), company, plan);
-    return copy.has_value();
-  };
+  auto reader = std::make_unique<Reader>();
+  wishes.copy = copying(team, *reader);
   const std::string path = wishes.path;
   client::Plan plan = client::plan_first(team, client::own_place(), std::move(wishes));
   if (!plan.ours) return false;
@@ -94,7 +71,7 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
   }
   // All ranks open a name in /proc/self/fd, for stand-ins and the file alike. Open MPI looks at the files
   // beside a file to choose its way of writing, and all ranks have to make the same choice.
-  const Fd& file = copy ? copy->fd : plan.opened;
+  const Fd& file = plan.copied ? reader->staged.fd : plan.opened;
   const std::string name = "/proc/self/fd/" + std::to_string(file.get());
   const int ours = MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_DELETE_ON_CLOSE | MPI_MODE_APPEND;
   result = call<Slot::MPI_File_open>(entry, comm, name.c_str(), amode & ~ours, info, fh);
@@ -110,10 +87,9 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
   open->first.delete_on_close = open->first.maker && (amode & MPI_MODE_DELETE_ON_CLOSE) != 0;
   open->first.stand_in = std::move(plan.opened);
   open->writable = (amode & MPI_MODE_RDONLY) == 0;
-  if (copy) {
-    open->reads.reader = std::make_unique<Reader>();
-    if (team.least(open_for_this_rank(*copy, *open->reads.reader) ? 1 : 0) == 0)
-      close_copy(*open->reads.reader);
+  if (plan.copied) {
+    reader->staged.fd.reset();
+    open->reads.reader = std::move(reader);
   } else {
     open->nodes.routed = true;
     open->nodes.meets_at_close = !open->writable;

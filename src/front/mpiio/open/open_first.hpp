@@ -12,9 +12,6 @@
 //
 namespace millrace::front {
 
-// True if the settings or the hints say target=first.
-bool target_is_first(const char* filename, MPI_Info info);
-
 // Carries out MPI_File_open for such a file. False, on all ranks alike, if all ranks are on one node or some
 // rank does not want Millrace. Then nothing has been done, and the file is opened like any other. Collective.
 bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,

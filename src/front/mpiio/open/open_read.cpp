@@ -20,6 +20,11 @@ namespace {
 
 using client::Through;
 
+void close_copy(Reader& reader) {
+  if (reader.copy != MPI_FILE_NULL) PMPI_File_close(&reader.copy);
+  reader.copy = MPI_FILE_NULL;
+}
+
 bool handle_of_copy(int fd, MPI_File& copy) {
   // A failure here must not reach the program, because its error handler may end the job.
   MPI_Errhandler handler;
@@ -36,15 +41,6 @@ bool handle_of_copy(int fd, MPI_File& copy) {
   return opened;
 }
 
-// Stages the file and opens every rank's handle of its node's copy. True if all ranks have one.
-bool stage(MpiTeam& team, client::Company& company, const client::StagePlan& plan, Reader& reader) {
-  std::optional<client::StagedCopy> copy = client::stage_whole(team, client::own_place(), company, plan);
-  if (!copy) return false;
-  if (team.least(open_for_this_rank(*copy, reader) ? 1 : 0) == 1) return true;
-  close_copy(reader);
-  return false;
-}
-
 // Completes a file whose bytes the agents bring.
 void set_through(Open& open, MPI_Comm comm, client::Plan& plan) {
   open.nodes.ranks = ranks_of(comm);
@@ -56,15 +52,15 @@ void set_through(Open& open, MPI_Comm comm, client::Plan& plan) {
 
 }  // namespace
 
-void close_copy(Reader& reader) {
-  if (reader.copy != MPI_FILE_NULL) PMPI_File_close(&reader.copy);
-  reader.copy = MPI_FILE_NULL;
-}
-
-bool open_for_this_rank(client::StagedCopy& copy, Reader& reader) {
-  reader.source = std::move(copy.source);
-  reader.original = copy.original;
-  return handle_of_copy(copy.fd.get(), reader.copy);
+std::function<bool(client::Company&, const client::StagePlan&)> copying(client::Team& team, Reader& reader) {
+  return [&team, &reader](client::Company& company, const client::StagePlan& plan) {
+    std::optional<client::StagedCopy> copy = client::stage_whole(team, client::own_place(), company, plan);
+    if (!copy) return false;
+    reader.staged = *std::move(copy);
+    if (team.least(handle_of_copy(reader.staged.fd.get(), reader.copy) ? 1 : 0) == 1) return true;
+    close_copy(reader);
+    return false;
+  };
 }
 
 client::Plan begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle,
@@ -76,9 +72,7 @@ client::Plan begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, M
   if (wishes.words.refused == 0) wishes.share = client::history().of(wishes.path).share;
   const std::string path = wishes.path;
   auto reader = std::make_unique<Reader>();
-  wishes.copy = [&](client::Company& company, const client::StagePlan& copy) {
-    return stage(team, company, copy, *reader);
-  };
+  wishes.copy = copying(team, *reader);
   client::Plan plan = client::plan_read(team, client::own_place(), std::move(wishes));
   if (!plan.ours) return plan;
   std::unique_ptr<Open> open = open_of(handle, path, plan);
@@ -88,7 +82,8 @@ client::Plan begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, M
     open->reads.alone = true;
     open->pointer.start(0, true);
   } else {
-    if (!plan.copied) reader->original.size = plan.bytes;
+    if (!plan.copied) reader->staged.original.size = plan.bytes;
+    reader->staged.fd.reset();
     open->reads.reader = std::move(reader);
   }
   add(std::move(open));
@@ -107,7 +102,7 @@ bool agents_carry(Open& open) {
 void look_again(Open& open) {
   Reader& reader = *open.reads.reader;
   if (reader.copy == MPI_FILE_NULL || open.first.location != Open::Location::everywhere) return;
-  if (all_ranks(open, !reader.left && client::stamp_of(open.path) == reader.original)) return;
+  if (all_ranks(open, !reader.left && client::stamp_of(open.path) == reader.staged.original)) return;
   MPI_Offset position = 0;
   if (!reader.left && PMPI_File_get_position(reader.copy, &position) == MPI_SUCCESS)
     call<Slot::MPI_File_seek>(Entry::pmpi, open.handle, position, MPI_SEEK_SET);
@@ -119,7 +114,7 @@ void end_reading(Open& open) {
   if (open.reads.until_written && !open.writable)
     client::history().read(open.path, open.reads.bytes.load(), open.reads.size_at_open);
   if (open.reads.reader == nullptr) return;
-  client::history().read(open.path, open.reads.reader->bytes.load(), open.reads.reader->original.size);
+  client::history().read(open.path, open.reads.reader->bytes.load(), open.reads.reader->staged.original.size);
   close_copy(*open.reads.reader);
 }
 

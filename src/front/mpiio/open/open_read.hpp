@@ -14,10 +14,8 @@ namespace millrace::front {
 // file if the settings ask for it or if staging saves time. Adds the handle if the plan is ours. Collective.
 client::Plan begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle, bool admitted);
 
-// Makes this rank's own handle of its node's copy. False if the library cannot open the copy.
-bool open_for_this_rank(client::StagedCopy& copy, Reader& reader);
-
-void close_copy(Reader& reader);
+// Wishes::copy: copies the file, and opens each rank's handle of its node's copy.
+std::function<bool(client::Company&, const client::StagePlan&)> copying(client::Team& team, Reader& reader);
 
 // True if the agents carry reads of this file (ADR 24). After a late meeting, the first call tries whether
 // this node's agent can reach the file servers, which takes a bounded time.

@@ -118,7 +118,7 @@ bool settle_others(const char* filename, int amode) {
 bool opened_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
                      int& result) {
   try {
-    if (!target_is_first(filename, info)) return false;
+    if (filename == nullptr || settings_of(info, filename).target != millrace::Target::first) return false;
     // The library's open tells what is wrong with a communicator.
     int between = 0;
     if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between != 0)

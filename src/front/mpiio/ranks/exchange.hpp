@@ -43,10 +43,11 @@ class MpiTeam final : public client::Team {
   int size() const override { return size_; }
   bool gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
   bool tell(std::span<std::byte> bytes) override;
-  bool deal(std::span<const std::byte> all, std::span<std::byte> mine) override;
   int least(int mine) override;
 
  private:
+  MpiTeam(MPI_Comm comm, Late missing, Late late);
+
   MPI_Comm comm_;
   const Late missing_, late_;
   int rank_ = 0, size_ = 1;
