@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rank.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -155,7 +157,8 @@ client::Plan Rank::agree(Protocol protocol, const transport::RoutePlan& route, m
   const Scenario& scenario = cluster_.scenario;
   client::Wishes wishes;
   wishes.path = cluster_.file.path();
-  (void)wishes.found.remember(wishes.path);
+  if (!cluster_.file.is_elsewhere(node_)) (void)wishes.found.remember(wishes.path);
+  wishes.mode = O_RDWR;
   wishes.settings.file = scenario.settings;
   wishes.settings.topology = route.topology;
   wishes.settings.file_servers = scenario.conduct.apart ? 0 : route.lanes;
@@ -169,7 +172,7 @@ client::Plan Rank::agree(Protocol protocol, const transport::RoutePlan& route, m
   VirtualTeam team(assembly, process_->seat());
   client::Plan plan = protocol(team, *place_, std::move(wishes));
   if (!assembly.agrees(plan)) problem("has another plan than the others, or none");
-  if (scenario.benign() && plan.apart != client::Apart::no && !scenario.conduct.apart)
+  if (scenario.benign() && (plan.apart != client::Apart::no || plan.error != 0) && !scenario.conduct.apart)
     problem("leaves the file to the MPI library, though nothing failed");
   return plan;
 }

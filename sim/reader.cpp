@@ -48,7 +48,7 @@ void Reader::open() {
   rank_.note("opens for reading: rank");
   cluster_.faults.begin_reads();
   cluster_.file.show_size();
-  const Result<io::Handle> handle = process.library().open(cluster_.file.on(0));
+  const Result<io::Handle> handle = process.library().open(cluster_.file.file());
   if (handle) handle_ = *handle;
   refresh();
   client::Plan plan = rank_.agree(client::plan_read, scenario.reads.plan, millrace::Stage::pieces,

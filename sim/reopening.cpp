@@ -16,7 +16,7 @@ constexpr std::uint64_t bound_ns = 800 * second;  // for all waits together
 bool settle(Cluster& cluster, const Opening& opening) {
   const Scenario& scenario = cluster.scenario;
   io::Timeline& timeline = cluster.world.timeline;
-  const std::string path = "/proc/self/fd/" + std::to_string(cluster.file.on(0).get());
+  const std::string path = "/proc/self/fd/" + std::to_string(cluster.file.file().get());
   cluster.settling.clear();
   cluster.beside.clear();
   for (std::uint32_t n = 0; n < scenario.nodes; ++n) {

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "base/fd.hpp"
 #include "leftovers.hpp"
@@ -16,8 +15,8 @@
 
 namespace millrace::sim {
 
-// The file that the ranks of a run write: its names, which are real, in the folder of the run, and its
-// stand-ins. Its bytes are on the virtual disk, as the first file. Owned by Cluster. Not thread safe.
+// The file that the ranks of a run write: its names, which are real, in the folder of the run. Its bytes are
+// on the virtual disk, as the first file. Owned by Cluster. Not thread safe.
 class SharedFile {
  public:
   SharedFile(const Scenario& scenario, World& world)
@@ -28,21 +27,10 @@ class SharedFile {
 
   const std::string& folder() const { return folder_.path(); }
   const std::string& path() const { return path_; }
-  // True if the node has a stand-in.
-  bool is_elsewhere(std::uint32_t node) const { return !stand_ins_.empty() && node != 0; }
-  // The file that ranks on that node read and register.
-  const Fd& on(std::uint32_t node) const { return is_elsewhere(node) ? stand_ins_[node - 1] : file_; }
-  // The name of the node's stand-in.
-  std::string stand_in(std::uint32_t node) const {
-    return folder() + "/stand-in-" + std::to_string(openings_) + "-" + std::to_string(node);
-  }
-  // If only the first node sees the file, every other node gets a new stand-in at each opening.
-  void begin_opening() {
-    ++openings_;
-    stand_ins_.clear();
-    for (std::uint32_t n = 1; scenario_.stands_in && n < scenario_.nodes; ++n)
-      stand_ins_.push_back(world_.disk.create(stand_in(n)));
-  }
+  const Fd& file() const { return file_; }
+  // True if the node does not see the file.
+  bool is_elsewhere(std::uint32_t node) const { return scenario_.stands_in && node != 0; }
+  void begin_opening() { ++openings_; }
   std::uint32_t openings() const { return openings_; }  // so far
   // Gives the real file the size of the virtual one, because the client asks the kernel for it.
   void show_size() { (void)::truncate(path_.c_str(), static_cast<off_t>(world_.disk.contents(0).size())); }
@@ -78,7 +66,6 @@ class SharedFile {
   Folder folder_;  // with each node's folder of journals
   std::string path_;
   Fd file_;
-  std::vector<Fd> stand_ins_;  // of all nodes but the first
   std::uint32_t openings_ = 0;
   std::uint32_t names_ = 0;  // that the file has got
   bool moved_ = false;

@@ -87,8 +87,13 @@ void stage_file(Cluster& cluster, Rank& rank) {
   Staging& staging = cluster.job.staging();
   VirtualTeam team(staging.assembly, rank.process().seat());
   rank.place().begin_copy(staging);
-  const client::StagePlan plan{"a staged file", {}, groups + staging.opening, 0, 0};
-  const std::optional<client::StagedCopy> copy = client::stage_whole(team, rank.place(), plan);
+  client::Introduction<std::uint64_t> self{};
+  self.self.node = rank.place().node();
+  client::Introductions<std::uint64_t, std::uint64_t> heard;
+  std::optional<client::StagedCopy> copy;
+  if (client::introduce(team, self, heard))
+    copy =
+        client::stage_whole(team, rank.place(), heard.company, {"a staged file", groups + staging.opening});
   const auto held = rank.place().end_copy();
   if (copy) read_copy(cluster, rank, staging.original.bytes(), *held);
   if (rank.gone()) return;

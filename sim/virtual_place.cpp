@@ -68,6 +68,7 @@ std::uint64_t VirtualPlace::size_of(const Fd& copy) { return cluster_.world.disk
 
 Fd VirtualPlace::open_copy(const std::string& path) {
   Fd copy = client::open_copy(path);
+  if (staging_ == nullptr) return copy;  // a stand-in
   held_ = std::make_unique<Held>(process_, copy);
   Fd& kept = staging_->copies[node_].file;
   if (!kept.valid()) kept = client::open_copy(path);
@@ -76,12 +77,6 @@ Fd VirtualPlace::open_copy(const std::string& path) {
 
 // The agents carry small reads too, because the run tests them.
 std::unique_ptr<client::File> VirtualPlace::open(client::OpenRequest request) {
-  if (const auto stand_in = std::exchange(stand_in_, std::nullopt)) {
-    if (!stand_in->empty()) request.found = {};
-    request.stand_in = *stand_in;
-    request.routing.stands_in = 1;
-    request.late = false;
-  }
   request.leaves_small = false;
   return client::open(std::move(request), process_);
 }

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -23,14 +22,13 @@ class VirtualPlace final : public client::Place {
   VirtualPlace(Cluster& cluster, RankProcess& process, std::uint32_t node)
       : cluster_(cluster), process_(process), node_(node) {}
 
-  // For a file of the first node: the name of its stand-in on this node, for the next open. Empty: there is
-  // none, because this is the first node.
-  void set_stand_in(std::string path) { stand_in_ = std::move(path); }
-
   // For a staged file, until end_copy(). The MPI library holds this rank's copy open meanwhile, and as long
   // as the result of end_copy() lives.
   void begin_copy(Staging& staging) { staging_ = &staging; }
-  std::unique_ptr<Held> end_copy() { return std::move(held_); }
+  std::unique_ptr<Held> end_copy() {
+    staging_ = nullptr;
+    return std::move(held_);
+  }
 
   std::uint64_t node() const override { return node_ + 1; }
   std::uint64_t host() const override { return node_ + 1; }
@@ -40,11 +38,16 @@ class VirtualPlace final : public client::Place {
   bool draw(std::span<std::byte> random) override;
   client::Sight look(const client::TargetFile& target) override;
   client::Costs costs_of(const client::TargetFile& target) override;
-  client::FileStamp stamp_of(const std::string&) override { return staging_->original.stamp(); }
+  client::FileStamp stamp_of(const std::string&) override {
+    return staging_ != nullptr ? staging_->original.stamp() : client::FileStamp{};
+  }
   Result<std::unique_ptr<client::Source>> open_source(const std::string&) override;
   std::string stage_directory() override;
   bool has_room(const std::string&, std::uint64_t, bool) override { return true; }
   Fd open_copy(const std::string& path) override;
+  Result<Fd> open_target(const std::string& path, int mode, const FileSettings*) override {
+    return client::open_target(path, mode);
+  }
   std::uint64_t size_of(const Fd& copy) override;
   void say(const std::string& line) override { process_.say(line); }
   std::unique_ptr<client::File> open(client::OpenRequest request) override;
@@ -53,7 +56,6 @@ class VirtualPlace final : public client::Place {
   Cluster& cluster_;
   RankProcess& process_;
   const std::uint32_t node_;
-  std::optional<std::string> stand_in_;
   Staging* staging_ = nullptr;
   std::unique_ptr<Held> held_;
 };

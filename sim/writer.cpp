@@ -46,27 +46,35 @@ class SievedByRank final : public client::SievedFile {
 Status Writer::open() {
   const Scenario& scenario = cluster_.scenario;
   SharedFile& file = cluster_.file;
-  const Result<io::Handle> handle = rank_.process().library().open(file.on(rank_.node()));
-  if (!handle) return handle.status();
-  handle_ = *handle;
+  // The library opens a file of one node after the ranks have agreed.
+  if (!scenario.stands_in) {
+    if (const Status opened = open_in_library(file.file()); !opened.ok()) return opened;
+  }
   if (scenario.conduct.second_handles || rank_.looks_on())
     second_ = client::open(client::guest_of(file.path(), rank_.process().settings().file), rank_.process());
   if (rank_.looks_on()) return {};
-  if (scenario.stands_in)
-    rank_.place().set_stand_in(file.is_elsewhere(rank_.node()) ? file.stand_in(rank_.node()) : "");
   if (scenario.reads.until_written) file.show_size();
   client::Plan plan =
-      rank_.agree(client::plan_write, scenario.plan,
+      rank_.agree(scenario.stands_in ? client::plan_first : client::plan_write, scenario.plan,
                   scenario.reads.until_written ? millrace::Stage::pieces : millrace::Stage::none);
   if (rank_.gone()) return {};
   if (!plan.ours) return Code::lost_peer;  // a rank has died
   const bool routed = scenario.nodes > 1 && plan.apart == client::Apart::no;
   // The open of a file of one node fails if some node has no agent.
-  if (scenario.stands_in && (!routed || !plan.file->registered())) return Code::lost_agent;
+  if (plan.error != 0) return Code::lost_agent;
+  if (scenario.stands_in) {
+    if (const Status opened = open_in_library(plan.opened); !opened.ok()) return opened;
+  }
   file_ = std::move(plan.file);
   written_ = closed_ = false;
   rank_.reader().begin(routed && plan.through != client::Through::none);
   return {};
+}
+
+Status Writer::open_in_library(const Fd& file) {
+  const Result<io::Handle> handle = rank_.process().library().open(file);
+  if (handle) handle_ = *handle;
+  return handle.status();
 }
 
 void Writer::open_again() {
@@ -134,8 +142,8 @@ void Writer::read(Extent extent) {
   if (cluster_.file.is_elsewhere(rank_.node())) {
     read_from_server(extent);
   } else if (rank_.told(by != nullptr ? by->flush(client::Before::read, extent) : Status())) {
-    cluster_.judge.check_read(rank_.number(), cluster_.world.disk.contents(cluster_.file.on(rank_.node())),
-                              extent, UINT32_MAX);
+    cluster_.judge.check_read(rank_.number(), cluster_.world.disk.contents(cluster_.file.file()), extent,
+                              UINT32_MAX);
   }
   if (file_ != nullptr) file_->counts().moved_by_library(extent.size());
   rank_.think();

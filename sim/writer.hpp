@@ -43,6 +43,7 @@ class Writer {
   Status write(const std::vector<client::Piece>& pieces, std::uint64_t bytes);
   Status write_past(const std::vector<client::Piece>& pieces, Status status);
   void read_from_server(Extent extent);
+  Status open_in_library(const Fd& file);
 
   Cluster& cluster_;
   Rank& rank_;

@@ -79,6 +79,8 @@ void Counted::add(const Peer& one) {
   }
   const auto [place, is_new] = known_.try_emplace(one.node, company_.nodes.size());
   if (is_new) company_.nodes.push_back({one.node, one.host, one.agent, ranks_, 0});
+  if (is_new) shares_.push_back(0);
+  shares_[place->second] += one.share;
   Node& node = company_.nodes[place->second];
   ++node.ranks;
   if (node.agent.port == 0) node.agent = one.agent;  // any rank of the node may have started it
@@ -89,10 +91,9 @@ void Counted::add(const Peer& one) {
   ++ranks_;
 }
 
-Company company_of(std::span<const Peer> peers) {
-  Counted counted;
-  for (const Peer& one : peers) counted.add(one);
-  return counted.take();
+Company Counted::take() {
+  if (!shares_.empty()) company_.heard.share = *std::ranges::min_element(shares_);
+  return std::move(company_);
 }
 
 }  // namespace millrace::client

@@ -31,6 +31,7 @@ struct Peer {
   std::uint64_t alone;       // 1: the rank has a handle of the file without ranks of other nodes
   std::uint64_t host;        // own_host_number()
   AgentAddress agent;        // port 0: not known
+  std::uint64_t share = 0;   // that the rank has read of the series' last file
 };
 
 // A rank's answer to the roll call. Ranks of other builds read it, so its layout never changes.
@@ -70,6 +71,7 @@ struct Company {
     std::uint64_t one_file = 1;  // all see the same file
     std::uint64_t alone = 0;     // some rank is (Peer::alone)
     std::uint64_t probed = 0;    // the common value of Peer::probed; 0: there is none
+    std::uint64_t share = 0;     // the least sum of Peer::share of one node's ranks
   } heard;
 
   bool on_one_node() const { return nodes.size() == 1; }
@@ -82,15 +84,15 @@ struct Company {
 class Counted {
  public:
   void add(const Peer& one);
-  Company take() { return std::move(company_); }
+  Company take();
 
  private:
   Company company_;
   Peer first_{};
   std::uint32_t ranks_ = 0;
   std::unordered_map<std::uint64_t, std::size_t> known_;  // node -> its place in the list
+  std::vector<std::uint64_t> shares_;                     // by node
 };
-Company company_of(std::span<const Peer> peers);
 
 // The maximum, word by word. T consists of 64-bit words that are below 2^63, or are only compared for
 // equality.

@@ -24,6 +24,12 @@ Peer peer(std::uint64_t node) {
       .node = node, .inode = 7, .own_system = 3, .probed = 5, .alone = 0, .host = node + 100, .agent = {}};
 }
 
+Company company_of(const std::vector<Peer>& peers) {
+  Counted counted;
+  for (const Peer& one : peers) counted.add(one);
+  return counted.take();
+}
+
 TEST(Company, KnowsTheNodesInTheOrderOfTheirFirstRanks) {
   std::vector<Peer> peers{peer(9), peer(4), peer(9), peer(4), peer(4)};
   peers[2].agent.port = 77;
@@ -38,6 +44,13 @@ TEST(Company, KnowsTheNodesInTheOrderOfTheirFirstRanks) {
   EXPECT_EQ(company.nodes[1].host, 104U);
   EXPECT_EQ(company.heard.one_file, 1U);
   EXPECT_EQ(company.heard.probed, 5U);
+}
+
+TEST(Company, EachNodeHasReadWhatItsRanksHaveReadTogether) {
+  std::vector<Peer> peers{peer(9), peer(4), peer(9)};
+  peers[0].share = peers[2].share = 400;
+  peers[1].share = 900;
+  EXPECT_EQ(company_of(peers).heard.share, 800U);
 }
 
 TEST(Company, OneRankThatDiffersCounts) {

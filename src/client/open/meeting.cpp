@@ -83,7 +83,8 @@ Decision decide(Place& place, const Settings& settings, const Sight& sight) {
 Apart plan_meeting(Team& team, Place& place, Company& company, const Decision& decision, bool may_be_late,
                    Meeting& meeting) {
   if (decision.wanted == 0) return Apart::by_setting;
-  if (company.heard.one_file == 0) return Apart::other_file;
+  const bool on_first = decision.on_first != 0;
+  if (!on_first && company.heard.one_file == 0) return Apart::other_file;
   Settings wishes;
   wishes.topology = decision.topology;
   if (decision.file_servers != 0) wishes.file_servers = decision.file_servers;
@@ -99,10 +100,11 @@ Apart plan_meeting(Team& team, Place& place, Company& company, const Decision& d
     if (!meet_agents(team, place, company.nodes[own], company)) return Apart::unreachable;
     if (unmet(company)) return Apart::no_address;
   }
-  if (company.heard.alone != 0) return Apart::alone;
+  if (!on_first && company.heard.alone != 0) return Apart::alone;
   const std::vector<AgentAddress> agents = agents_of(company);
   Routing routing = routing_of(plan, agents, static_cast<std::uint32_t>(own));
   routing.key = decision.key;
+  routing.stands_in = decision.on_first;
   meeting.routing = routing;
   meeting.members = company.nodes[own].ranks;
   meeting.settings = decision.settings;

@@ -29,6 +29,7 @@ struct Decision {
   std::uint32_t file_servers;       // 0: auto
   std::uint64_t file_stripe_bytes;  // the file system's own stripe size; 0: none
   std::uint64_t storage_host;       // as in Sight
+  std::uint32_t on_first;           // 1: only rank 0's node sees the file, and is its file server
   Through through;                  // of a file that may be written
   Costs costs;
 };

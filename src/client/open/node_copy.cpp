@@ -48,15 +48,14 @@ struct Offer {
 struct Answer {
   Problem problem;      // of the first node that has one
   std::uint32_t whose;  // that node's first rank
-  Topology topology;
   FileStamp original;
-  FileSettings settings;
   std::array<std::byte, 32> key;
 };
 
 class NodeCopies {
  public:
-  NodeCopies(Team& team, Place& place, const StagePlan& plan) : team_(team), place_(place), plan_(plan) {}
+  NodeCopies(Team& team, Place& place, Company& company, const StagePlan& plan)
+      : team_(team), place_(place), company_(company), plan_(plan), node_(company.index_of(place.node())) {}
   ~NodeCopies() {
     if (made_) remove_copy(name());
   }
@@ -64,18 +63,17 @@ class NodeCopies {
   NodeCopies& operator=(const NodeCopies&) = delete;
 
   // The steps. Each is collective and returns the same on all ranks.
-  bool gather_nodes();
   bool gather_offers();
   bool join();
   bool hold();
   bool pass();
   void leave();
 
-  StandIn stand();
+  Fd take_file() { return std::move(fd_); }
   StagedCopy take() { return {std::move(fd_), answer_.original, std::move(source_)}; }
 
  private:
-  bool first_of_node() const { return static_cast<int>(nodes_[node_].first) == team_.rank(); }
+  bool first_of_node() const { return static_cast<int>(company_.nodes[node_].first) == team_.rank(); }
   Problem prepare();
   const char* name() const { return offer_.copy.data(); }
   bool tell_answer(std::span<const Offer> offers);
@@ -87,11 +85,10 @@ class NodeCopies {
 
   Team& team_;
   Place& place_;
+  Company& company_;
   const StagePlan& plan_;
-  std::vector<Node> nodes_;
-  std::size_t node_ = 0;               // index of this rank's node
-  std::vector<std::uint32_t> firsts_;  // on rank 0: the first rank of each rank's node
-  Offer offer_{};                      // of this node
+  const std::size_t node_;  // index of this rank's node
+  Offer offer_{};           // of this node
   Answer answer_{};
   bool made_ = false;  // the copy has a name, which this rank made
   std::unique_ptr<File> chain_;
@@ -107,44 +104,16 @@ void NodeCopies::tell(const std::string& why) const {
              why);
 }
 
-// Finds the nodes. True if each node has read enough of the last file.
-bool NodeCopies::gather_nodes() {
-  struct Share {
-    std::uint64_t node, share;
-  };
-  const Share own{place_.node(), plan_.share};
-  std::vector<Share> all;
-  if (!client::gather(team_, own, all)) return false;
-  std::vector<Peer> peers(all.size());
-  for (std::size_t rank = 0; rank < all.size(); ++rank) peers[rank].node = all[rank].node;
-  Company company = company_of(peers);
-  std::uint64_t enough = 1;
-  if (team_.rank() == 0) {
-    std::vector<std::uint64_t> read(company.nodes.size());
-    std::size_t node = 0;  // ranks of one node mostly follow each other
-    for (const Share& one : all) {
-      if (company.nodes[node].number != one.node) node = company.index_of(one.node);
-      read[node] += one.share;
-      firsts_.push_back(company.nodes[node].first);
-    }
-    if (plan_.least_share != 0) enough = *std::ranges::min_element(read) >= plan_.least_share ? 1 : 0;
-  }
-  if (!client::tell(team_, enough) || !tell_list(team_, company.nodes)) return false;
-  node_ = company.index_of(own.node);
-  nodes_ = std::move(company.nodes);
-  return enough != 0;
-}
-
 // The checks and steps of a node's first rank before the copying begins.
 Problem NodeCopies::prepare() {
   if (!plan_.first || team_.rank() == 0) offer_.original = place_.stamp_of(plan_.path);
   if (!plan_.first && (offer_.original.inode == 0 || offer_.original.size == 0)) return Problem::not_seen;
-  const std::uint64_t size = plan_.first ? plan_.size : offer_.original.size;  // 0: of a stand-in
+  const std::uint64_t size = plan_.first ? plan_.size : offer_.original.size;
   const std::string folder = place_.stage_directory();
   const int length = std::snprintf(offer_.copy.data(), offer_.copy.size(), "%s/millrace-stage-%016llx-%zu",
                                    folder.c_str(), static_cast<unsigned long long>(plan_.group), node_);
   if (length < 0 || static_cast<std::size_t>(length) >= offer_.copy.size()) return Problem::no_directory;
-  if (!place_.has_room(folder, size, plan_.least_share != 0)) return Problem::no_room;
+  if (!place_.has_room(folder, size, plan_.careful)) return Problem::no_room;
   const Result<AgentAddress> agent = place_.meet();
   if (!agent) return Problem::no_agent;
   offer_.agent = *agent;
@@ -162,25 +131,25 @@ bool NodeCopies::gather_offers() {
   return false;
 }
 
-// All ranks get the answer and the agents' addresses, and each rank the name of its node's copy.
+// All ranks get the answer, the agents' addresses, and the names of all nodes' copies.
 bool NodeCopies::tell_answer(std::span<const Offer> offers) {
   std::vector<Name> names;
   if (team_.rank() == 0) {
     answer_.original = offers[0].original;
-    answer_.settings = plan_.settings.file;
-    answer_.topology = plan_.settings.topology;
-    for (Node& node : nodes_) {
+    for (Node& node : company_.nodes) {
       const Offer& offer = offers[node.first];
+      names.push_back(offer.copy);
       node.agent = offer.agent;
       if (answer_.problem != Problem::none) continue;
       const bool other = !plan_.first && offer.original != answer_.original;
       answer_.problem = offer.problem == Problem::none && other ? Problem::not_seen : offer.problem;
       answer_.whose = node.first;
     }
-    for (const std::uint32_t first : firsts_) names.push_back(offers[first].copy);
   }
-  return client::tell(team_, answer_) && tell_list(team_, nodes_) &&
-         team_.deal(std::as_bytes(std::span(names)), std::as_writable_bytes(std::span(offer_.copy)));
+  if (!client::tell(team_, answer_) || !tell_list(team_, company_.nodes) || !tell_list(team_, names))
+    return false;
+  offer_.copy = names[node_];
+  return true;
 }
 
 // Tells each node's agent of its copy. Then all ranks hold the copy open, and the copy loses its name. So no
@@ -228,8 +197,8 @@ void NodeCopies::unname() {
 
 std::vector<AgentAddress> NodeCopies::agents() const {
   std::vector<AgentAddress> all;
-  all.reserve(nodes_.size());
-  for (const Node& node : nodes_) all.push_back(node.agent);
+  all.reserve(company_.nodes.size());
+  for (const Node& node : company_.nodes) all.push_back(node.agent);
   return all;
 }
 
@@ -242,37 +211,25 @@ bool NodeCopies::hold() {
   return all;
 }
 
-StandIn NodeCopies::stand() {
-  const Topology asked = answer_.topology;
-  const RoutePlan plan{asked == Topology::automatic ? Topology::direct : asked, 1, 0};
-  StandIn stands{std::move(fd_), node_ == 0, nodes_[node_].ranks,
-                 routing_of(plan, agents(), static_cast<std::uint32_t>(node_)), answer_.settings};
-  stands.routing.key = answer_.key;
-  stands.routing.stands_in = 1;
-  return stands;
-}
-
 void NodeCopies::leave() {
   if (chain_ != nullptr) (void)chain_->close();
 }
 
 }  // namespace
 
-std::optional<StagedCopy> stage_whole(Team& team, Place& place, const StagePlan& plan) {
-  NodeCopies copies(team, place, plan);
-  if (!copies.gather_nodes() || !copies.gather_offers()) return std::nullopt;
+std::optional<StagedCopy> stage_whole(Team& team, Place& place, Company& company, const StagePlan& plan) {
+  NodeCopies copies(team, place, company, plan);
+  if (!copies.gather_offers()) return std::nullopt;
   const bool staged = copies.join() && copies.pass();
   copies.leave();
   if (!staged) return std::nullopt;
   return copies.take();
 }
 
-std::optional<StandIn> stand_in(Team& team, Place& place, const StagePlan& plan) {
-  StagePlan empty = plan;
-  empty.size = 0;
-  NodeCopies copies(team, place, empty);
-  if (!copies.gather_nodes() || !copies.gather_offers() || !copies.hold()) return std::nullopt;
-  return copies.stand();
+Fd stand_in(Team& team, Place& place, Company& company, const StagePlan& plan) {
+  NodeCopies copies(team, place, company, plan);
+  if (!copies.gather_offers() || !copies.hold()) return {};
+  return copies.take_file();
 }
 
 }  // namespace millrace::client

@@ -48,6 +48,11 @@ class OwnPlace final : public Place {
     return client::has_room(directory, bytes, careful);
   }
   Fd open_copy(const std::string& path) override { return client::open_copy(path); }
+  Result<Fd> open_target(const std::string& path, int mode, const FileSettings* makes) override {
+    Result<Fd> target = client::open_target(path, mode);
+    const Status named = target && makes != nullptr ? secure_name(path, *makes) : Status();
+    return named.ok() ? std::move(target) : named;
+  }
   std::uint64_t size_of(const Fd& copy) override { return client::stamp_of(copy.get()).size; }
   void say(const std::string& line) override { log(line); }
   std::unique_ptr<File> open(OpenRequest request) override { return client::open(std::move(request)); }

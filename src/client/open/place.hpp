@@ -56,6 +56,9 @@ class Place {
   virtual std::string stage_directory() = 0;
   virtual bool has_room(const std::string& directory, std::uint64_t bytes, bool careful) = 0;
   virtual Fd open_copy(const std::string& path) = 0;
+  // Opens the file itself, with a mode of open(2). `makes`: on the rank that may make the file, the settings
+  // for its name (secure_name). Status::error() is an errno.
+  virtual Result<Fd> open_target(const std::string& path, int mode, const FileSettings* makes) = 0;
   virtual std::uint64_t size_of(const Fd& copy) = 0;
 
   // Prints a line for the user, once.

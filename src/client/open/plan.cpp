@@ -2,11 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/open/plan.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "client/open/company.hpp"
+#include "client/open/node_copy.hpp"
 
 namespace millrace::client {
 namespace {
@@ -28,6 +33,8 @@ void introduce(Team& team, Place& place, const Wishes& wishes, bool starts, Hear
   }
   if (wishes.words.refused == 0)
     mine.self = describe_self(wishes.found, wishes.settings, wishes.alone, starts, place);
+  mine.self.node = place.node();
+  mine.self.share = wishes.share;
   const bool told = introduce(team, mine, heard);
   plan.ours = told && heard.words.refused == 0 && heard.words.blocked == 0;
   plan.blocked = heard.words.blocked != 0;
@@ -64,7 +71,8 @@ enum Ready : int { unreachable, refused, ready };
 void open_everywhere(Team& team, Place& place, OpenRequest request, const Meeting& meeting, Plan& plan) {
   const bool across = request.routing.lanes > 0;
   request.left = why(meeting.reaches ? plan.apart : Apart::unreachable);
-  request.late = across && !meeting.first_of_node && may_join_late(request.settings);
+  const bool stands_in = request.routing.stands_in != 0;
+  request.late = across && !stands_in && !meeting.first_of_node && may_join_late(request.settings);
   OpenRequest again{.path = request.path,
                     .group = request.group,
                     .members = request.members,
@@ -82,7 +90,7 @@ void open_everywhere(Team& team, Place& place, OpenRequest request, const Meetin
   plan.apart = all == refused ? Apart::refused : Apart::unreachable;
   plan.through = Through::none;
   again.left = why(plan.apart);
-  plan.file = place.open(std::move(again));
+  if (!stands_in) plan.file = place.open(std::move(again));
 }
 
 // --- Files that are only read ---
@@ -151,7 +159,8 @@ void read_on_nodes(Team& team, Place& place, Wishes& wishes, Heard& heard, Plan&
   // A copy would lack the bytes of a rank that may write.
   const bool may_copy = all.writable == 0 && (whole || (automatic && all.unknown == 0));
   const std::uint32_t least_share = automatic ? nearly_whole : 0;
-  plan.copied = may_copy && wishes.copy(plan.group, least_share);
+  plan.copied = may_copy && heard.company.heard.share >= least_share &&
+                wishes.copy(heard.company, {wishes.path, plan.group, automatic});
   const bool refused = whole && all.writable != 0;
   if (refused && team.rank() == 0)
     place.say(wishes.path + " is read where it is, not copied to every node: a rank has it open for writing");
@@ -167,6 +176,63 @@ void read_on_nodes(Team& team, Place& place, Wishes& wishes, Heard& heard, Plan&
   plan.file = place.open(std::move(request));
   if (plan.copied)
     (void)plan.file->set_direct({Reason::copy_on_node, 0, automatic ? wishes.share : 0, least_share});
+}
+
+// --- Files that only rank 0's node sees ---
+
+// All ranks fail. Rank 0 says why before any rank can end the job.
+void refuse(Team& team, Place& place, const std::string& line, int error, Plan& plan) {
+  if (team.rank() == 0 && !line.empty()) place.say(line);
+  (void)team.least(1);
+  plan.error = error;
+}
+
+// Rank 0 opens the file, and makes it if the mode asks for that. Then the other ranks of its node open it.
+void open_target(Team& team, Place& place, const Wishes& wishes, Plan& plan) {
+  const bool first = team.rank() == 0, writes = (wishes.mode & O_ACCMODE) != O_RDONLY;
+  const auto open = [&](int mode, const FileSettings* makes) {
+    Result<Fd> target = place.open_target(wishes.path, mode, makes);
+    plan.opened = target ? *std::move(target) : Fd();
+    return target ? 0 : std::max(target.status().error(), 1);
+  };
+  if (first) plan.error = open(wishes.mode, writes ? &wishes.settings.file : nullptr);
+  if (!tell(team, plan.error)) plan.error = EIO;
+  if (plan.error == 0 && !first && !plan.elsewhere) (void)open(wishes.mode & ~(O_CREAT | O_EXCL), nullptr);
+}
+
+// A route with one file server, which is rank 0's node.
+void open_on_first(Team& team, Place& place, Wishes& wishes, Heard& heard, Plan& plan) {
+  const bool writes = (wishes.mode & O_ACCMODE) != O_RDONLY;
+  plan.elsewhere = heard.company.index_of(place.node()) != 0;
+  plan.opened = stand_in(team, place, heard.company, {wishes.path, plan.group, false, true});
+  if (!plan.opened.valid()) return refuse(team, place, "", EIO, plan);
+  open_target(team, place, wishes, plan);
+  if (plan.error != 0) return;
+  Meeting meeting;
+  plan.apart = plan_meeting(team, place, heard.company, heard.word, false, meeting);
+  plan.route = meeting.route;
+  if (!writes && plan.elsewhere && heard.words.stage == static_cast<std::uint64_t>(Stage::pieces))
+    plan.through = Through::all;
+  if (plan.apart == Apart::no)
+    open_everywhere(team, place,
+                    {.path = wishes.path,
+                     .stand_in = plan.elsewhere ? "/proc/self/fd/" + std::to_string(plan.opened.get()) : "",
+                     .group = plan.group,
+                     .members = meeting.members,
+                     .settings = meeting.settings,
+                     .writable = writes,
+                     .routing = meeting.routing,
+                     .through = !writes,
+                     .file_bytes = plan.through != Through::none ? plan.bytes : 0},
+                    meeting, plan);
+  if (plan.apart == Apart::no) return;
+  const std::string reason =
+      heard.company.heard.alone != 0
+          ? "a rank has it open by another handle, without ranks of other nodes (MPI_COMM_SELF), and has "
+            "written to it; close that handle first"
+          : std::string(text_of(why(plan.apart)).text);
+  refuse(team, place, wishes.path + " cannot be reached from every node, and was not opened: " + reason, EIO,
+         plan);
 }
 
 }  // namespace
@@ -241,6 +307,55 @@ Plan plan_read(Team& team, Place& place, Wishes wishes) {
   OpenRequest request = request_of(wishes, plan);
   request.found = std::move(wishes.found);
   plan.file = place.open(std::move(request));
+  return plan;
+}
+
+Plan plan_first(Team& team, Place& place, Wishes wishes) {
+  Plan plan;
+  Heard heard;
+  Words& mine = wishes.words;
+  const bool writes = (wishes.mode & O_ACCMODE) != O_RDONLY;
+  if (!joins_nodes(wishes.settings)) mine.refused = 1;
+  mine.ledger = keeps_ledger(wishes.settings.file) ? 1 : 0;
+  mine.unlike = ~mine.alike;
+  if (mine.refused == 0 && team.rank() == 0) {
+    const bool there = wishes.found.inode() != 0;
+    mine.bytes = place.look(wishes.found).bytes;
+    mine.stage = static_cast<std::uint64_t>(there ? wishes.settings.stage : Stage::none);
+    wishes.settings.file_servers = 1;
+    heard.word = decide(place, wishes.settings, {.storage_host = place.host()});
+    heard.word.on_first = 1;
+  }
+  introduce(team, place, wishes, false, heard, plan);
+  // The agents of several nodes cannot take over a file that an agent already has for its own ranks. If all
+  // ranks see the file by its path, it is opened like any other.
+  const Company::Heard& known = heard.company.heard;
+  plan.ours = plan.ours && !plan.one_node && (known.alone == 0 || known.one_file == 0);
+  if (!plan.ours) return plan;
+  const Words& all = heard.words;
+  const Stage stage = static_cast<Stage>(all.stage);
+  const bool copies = stage != Stage::none && stage != Stage::pieces && all.writable == 0;
+  if (all.unlike != ~all.alike) {
+    plan.error = EINVAL;
+  } else if (writes && all.ledger != 0) {
+    refuse(
+        team, place,
+        wishes.path +
+            " was not opened: with target=first, durability node and strategy journal are not possible if "
+            "the ranks are on several nodes, because the other nodes cannot recover their journals; choose "
+            "durability disk and strategy sort",
+        ENOTSUP, plan);
+  } else if (writes || !copies) {
+    open_on_first(team, place, wishes, heard, plan);
+  } else {
+    plan.copied = wishes.copy(heard.company, {wishes.path, plan.group, false, true, plan.bytes});
+    if (!plan.copied) {
+      refuse(team, place, "", EIO, plan);
+      return plan;
+    }
+    plan.file = place.open(request_of(wishes, plan));
+    (void)plan.file->set_direct({Reason::copy_on_node});
+  }
   return plan;
 }
 

@@ -12,8 +12,8 @@
 #include "client/file/file.hpp"
 #include "client/file/target_file.hpp"
 #include "client/open/meeting.hpp"
+#include "client/open/node_copy.hpp"
 #include "client/open/place.hpp"
-#include "client/open/stage.hpp"
 #include "client/open/team.hpp"
 
 // The open protocol: the wishes of each rank go in, and one plan for all ranks comes out.
@@ -37,6 +37,10 @@ struct Words {
   // Of a file that is only read:
   std::uint64_t bytes;    // its size
   std::uint64_t unknown;  // this rank has read no file of the series
+  // Of a file that only rank 0's node sees:
+  std::uint64_t ledger;  // this rank wants a ledger
+  std::uint64_t alike;   // a number that has to be the same on all ranks
+  std::uint64_t unlike;  // its complement
 };
 
 // The wishes of one rank for a file, and its knowledge of the file.
@@ -54,15 +58,17 @@ struct Wishes {
   // Of a file that is only read:
   bool leads = false;                      // this rank looks at the file system for all ranks of its node
   std::uint32_t share = History::unknown;  // of the series' last file, that this rank has read
-  // Copies the file to every node, for the open with this number. If some node has read less than the second
-  // number's share of the last file, there is no copy. Collective; true: all ranks have a copy.
-  std::function<bool(std::uint64_t, std::uint32_t)> copy = {};
+  // Copies the file to every node (stage_whole). Collective; true: all ranks have a copy.
+  std::function<bool(Company&, const StagePlan&)> copy = {};
+  // Of a file that only rank 0's node sees:
+  int mode = 0;  // of open(2)
 };
 
 // The agreement of all ranks of an open, and this rank's part of it.
 struct Plan {
   bool ours = false;     // false: the MPI library has the handle, and only `blocked` has a meaning
-  bool blocked = false;  // the open has to fail on all ranks
+  bool blocked = false;  // the open has to fail on all ranks, and so it has with an error:
+  int error = 0;         // an errno; of a file that only rank 0's node sees
   std::uint64_t group = 0;
   bool one_node = false;            // all ranks are on this node
   Apart apart = Apart::no;          // why the nodes do not work together
@@ -75,6 +81,9 @@ struct Plan {
   std::uint64_t bytes = 0;                           // the size of a file that is only read
   Costs costs = {};
   std::unique_ptr<File> file;  // this rank's open
+  // Of a file that only rank 0's node sees:
+  bool elsewhere = false;  // this rank is on another node
+  Fd opened = {};          // the file itself, or else this node's stand-in
 };
 
 // Reading a smaller file takes no longer than the agreement of the nodes.
@@ -89,5 +98,9 @@ bool may_join_late(const FileSettings& settings);
 Plan plan_write(Team& team, Place& place, Wishes wishes);
 // For a file that is only read:
 Plan plan_read(Team& team, Place& place, Wishes wishes);
+// For a file that only rank 0's node sees, and that no rank has opened yet (target=first). Rank 0 makes it if
+// the mode asks for that. Not ours: all ranks are on one node or see one file, which is opened like any
+// other.
+Plan plan_first(Team& team, Place& place, Wishes wishes);
 
 }  // namespace millrace::client

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/open/plan.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -175,7 +179,7 @@ TEST(Plan, AFileThatIsOnlyReadIsCopiedCarriedOrLeft) {
     auto ranks = ranks_on(2);
     for (const auto& rank : ranks) {
       rank->wishes.settings.stage = stage;
-      rank->wishes.copy = [can_copy](std::uint64_t, std::uint32_t) { return can_copy; };
+      rank->wishes.copy = [can_copy](Company&, const StagePlan&) { return can_copy; };
     }
     ranks[0]->place.file_bytes = bytes;
     agree(ranks, plan_read);
@@ -194,6 +198,130 @@ TEST(Plan, AFileThatIsOnlyReadIsCopiedCarriedOrLeft) {
   EXPECT_EQ(read(Stage::pieces, 1, true).through, Through::all);
   EXPECT_TRUE(read(Stage::whole, 1, true).copied);
   EXPECT_EQ(read(Stage::whole, 1, false).through, Through::none);
+}
+
+// --- Files that only rank 0's node sees ---
+
+// The ranks of so many nodes, which open such a file, and its folder.
+struct OnFirst {
+  explicit OnFirst(std::uint16_t nodes, int mode = O_RDWR | O_CREAT) : ranks(ranks_on(nodes)) {
+    for (const auto& rank : ranks) {
+      rank->place.folder = folder;
+      rank->wishes.found = {};
+      rank->wishes.path = path;
+      rank->wishes.mode = mode;
+    }
+  }
+  ~OnFirst() { std::filesystem::remove_all(folder); }
+
+  static std::string new_folder() {
+    std::string name = ::testing::TempDir() + "millrace-plan-XXXXXX";
+    return ::mkdtemp(name.data()) != nullptr ? name : "";
+  }
+  void make() const { std::ofstream(path) << "bytes"; }
+  bool is_there() const { return std::filesystem::exists(path); }
+  // The number of files in the folder beside the file.
+  auto others() const {
+    const auto all = std::filesystem::directory_iterator(folder);
+    return std::distance(begin(all), end(all)) - (is_there() ? 1 : 0);
+  }
+  void expect(int error) {
+    agree(ranks, plan_first);
+    for (const auto& rank : ranks) {
+      EXPECT_TRUE(rank->plan.ours);
+      EXPECT_EQ(rank->plan.error, error);
+    }
+    EXPECT_EQ(others(), 0) << "a stand-in has a name";
+  }
+  void expect_not_ours() {
+    agree(ranks, plan_first);
+    for (const auto& rank : ranks) EXPECT_FALSE(rank->plan.ours);
+    EXPECT_EQ(others(), 0);
+  }
+
+  const std::string folder = new_folder();
+  const std::string path = folder + "/file";
+  std::vector<std::unique_ptr<Rank>> ranks;
+};
+
+TEST(Plan, AFileOfOneNodeHasThatNodeAsItsFileServer) {
+  OnFirst file(3);
+  file.expect(0);
+  EXPECT_TRUE(file.is_there());
+  for (const auto& rank : file.ranks) {
+    const bool here = rank->place.node() == 1;
+    const OpenRequest& request = rank->request();
+    EXPECT_EQ(rank->plan.elsewhere, !here);
+    EXPECT_EQ(request.path, file.path);
+    EXPECT_EQ(request.stand_in.empty(), here);
+    EXPECT_EQ(request.routing.lanes, 1U);
+    EXPECT_EQ(request.routing.stands_in, 1U);
+    EXPECT_EQ(request.routing.hops[0].next.port, here ? 0 : 1);
+    EXPECT_EQ(request.members, ranks_of_node);
+    EXPECT_FALSE(request.late);
+    EXPECT_EQ(stamp_of(rank->plan.opened.get()) == stamp_of(file.path), here);
+  }
+}
+
+TEST(Plan, AFileOfOneNodeIsRefusedOnAllRanksForTheSameReason) {
+  OnFirst(2, O_RDONLY).expect(ENOENT);
+  OnFirst there(2, O_RDWR | O_CREAT | O_EXCL);
+  there.make();
+  there.expect(EEXIST);
+  OnFirst differs(2);
+  differs.ranks[3]->wishes.words.alike = 1;
+  differs.expect(EINVAL);
+  OnFirst journal(2);
+  journal.ranks[2]->wishes.settings.file.strategy = Strategy::journal;
+  journal.expect(ENOTSUP);
+  OnFirst full(2);
+  full.ranks[2]->place.folder.clear();
+  full.expect(EIO);
+  for (const OnFirst* one : {&differs, &journal, &full}) EXPECT_FALSE(one->is_there());
+  OnFirst refused(2);
+  refused.ranks[2]->place.refuses = true;
+  refused.expect(EIO);
+  OnFirst cut(2);
+  cut.ranks[2]->place.is_reached = false;
+  cut.expect(EIO);
+}
+
+TEST(Plan, AFileOfOneNodeIsOpenedLikeAnyOtherWhereThatIsPossible) {
+  OnFirst one_node(1);
+  one_node.expect_not_ours();
+  OnFirst unwilling(2);
+  unwilling.ranks[3]->wishes.words.refused = 1;
+  unwilling.expect_not_ours();
+  for (const OnFirst* one : {&one_node, &unwilling}) EXPECT_FALSE(one->is_there());
+  OnFirst seen(2);
+  seen.make();
+  for (const auto& rank : seen.ranks) (void)rank->wishes.found.remember(seen.path);
+  seen.ranks[1]->wishes.alone = true;
+  seen.expect_not_ours();
+}
+
+TEST(Plan, AFileOfOneNodeThatIsOnlyReadIsCopiedUnlessARankMayWriteIt) {
+  const auto copied = [](Stage stage, bool writable) {
+    OnFirst file(2, O_RDONLY);
+    file.make();
+    (void)file.ranks[0]->wishes.found.remember(file.path);
+    for (const auto& rank : file.ranks) {
+      rank->wishes.settings.stage = stage;
+      rank->wishes.copy = [](Company&, const StagePlan& plan) { return plan.first; };
+    }
+    file.ranks[3]->wishes.words.writable = writable ? 1 : 0;
+    file.expect(0);
+    for (const auto& rank : file.ranks) {
+      EXPECT_EQ(rank->plan.copied, file.ranks[0]->plan.copied);
+      EXPECT_EQ(rank->plan.through == Through::all, stage == Stage::pieces && rank->plan.elsewhere);
+    }
+    return file.ranks[0]->plan.copied;
+  };
+  EXPECT_TRUE(copied(Stage::automatic, false));
+  EXPECT_TRUE(copied(Stage::whole, false));
+  EXPECT_FALSE(copied(Stage::whole, true));
+  EXPECT_FALSE(copied(Stage::none, false));
+  EXPECT_FALSE(copied(Stage::pieces, false));
 }
 
 // --- docs/reference/ways.md ---
@@ -218,7 +346,7 @@ Plan plan_of(std::uint16_t nodes, bool writable, const FileKind& kind, Stage sta
     wishes.words.incoherent = writable && !kind.coherent ? 1 : 0;
     wishes.world = static_cast<std::uint32_t>(ranks.size());
     wishes.share = share;
-    wishes.copy = [](std::uint64_t, std::uint32_t) { return true; };
+    wishes.copy = [](Company&, const StagePlan&) { return true; };
     rank->place.remote = kind.remote;
     rank->place.file_bytes = worth_carrying_bytes;
   }

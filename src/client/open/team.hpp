@@ -29,8 +29,6 @@ class Team {
   virtual bool gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
   // All ranks get rank 0's bytes.
   virtual bool tell(std::span<std::byte> bytes) = 0;
-  // Each rank gets its own block of rank 0's `all`, which has the blocks of all ranks in their order.
-  virtual bool deal(std::span<const std::byte> all, std::span<std::byte> mine);
   // The least of all ranks' numbers, which are not negative; 0 after an error.
   virtual int least(int mine);
 };
@@ -44,15 +42,6 @@ bool gather(Team& team, const Block& mine, std::vector<Block>& all) {
 template <class Word>
 bool tell(Team& team, Word& word) {
   return team.tell(std::as_writable_bytes(std::span(&word, 1)));
-}
-
-inline bool Team::deal(std::span<const std::byte> all, std::span<std::byte> mine) {
-  std::vector<std::byte> blocks(all.begin(), all.end());
-  blocks.resize(mine.size() * static_cast<std::size_t>(size()));
-  const bool told = tell(blocks);
-  std::ranges::copy(std::span(blocks).subspan(mine.size() * static_cast<std::size_t>(rank()), mine.size()),
-                    mine.begin());
-  return told;
 }
 
 inline int Team::least(int mine) {

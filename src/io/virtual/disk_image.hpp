@@ -69,7 +69,7 @@ struct DiskImage {
   Fd kept;               // set while the file has a name, so that no other file gets its inode
   dev_t device = 0;
   ino_t inode = 0;
-  std::uint64_t births = 1;  // the number of files so far with this name and inode number
+  std::uint64_t birth = 0;  // a number for the file: later files may get its inode number, and its name
   std::vector<std::byte> contents;
   std::uint64_t changed_ns = 0;  // the time of the last write
   std::vector<std::byte> stable;

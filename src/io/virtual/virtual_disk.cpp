@@ -61,7 +61,7 @@ bool VirtualDisk::in_use(File file) const {
 
 void VirtualDisk::replace(File file, std::span<const std::byte> bytes) {
   DiskImage& image = *images_[file];
-  ++image.births;
+  image.birth = ++births_;
   image.fill(bytes);
 }
 
@@ -73,7 +73,7 @@ void VirtualDisk::rewrite(File file, std::span<const std::byte> bytes) {
 
 FileIdentity VirtualDisk::identify(const Fd& file) {
   const DiskImage& image = *images_[file_of(file)];
-  return {.device = mounts_, .inode = image.inode, .birth_ns = image.births};
+  return {.device = mounts_, .inode = image.inode, .birth_ns = image.birth};
 }
 
 Result<FileState> VirtualDisk::state_of(const Fd& file) const {
@@ -116,6 +116,7 @@ VirtualDisk::File VirtualDisk::file_of(const Fd& fd) {
   images_.push_back(std::make_unique<DiskImage>());
   images_.back()->device = about.st_dev;
   images_.back()->inode = about.st_ino;
+  images_.back()->birth = ++births_;
   images_.back()->losses.resize(nodes_);
   return images_.size() - 1;
 }

@@ -129,6 +129,7 @@ class VirtualDisk {
   File last_file_ = 0;
   std::uint64_t last_end_ = 0;
   std::uint64_t mounts_ = 1;
+  std::uint64_t births_ = 0;
   std::map<std::uint32_t, std::uint64_t> boots_;
   std::uint64_t back_ns_ = 0;
   bool refused_ = false;

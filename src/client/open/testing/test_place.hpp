@@ -41,6 +41,7 @@ class TestPlace final : public Place {
   bool agent_starts = true, refuses = false, is_reached = true;
   std::uint64_t file_bytes = 0;
   bool remote = true;
+  std::string folder = {};  // for copies; empty: there is no room
 
   std::uint64_t node() const override { return node_; }
   std::uint64_t host() const override { return node_; }
@@ -60,9 +61,12 @@ class TestPlace final : public Place {
   Costs costs_of(const TargetFile&) override { return {}; }
   FileStamp stamp_of(const std::string&) override { return {}; }
   Result<std::unique_ptr<Source>> open_source(const std::string&) override { return Code::unsupported; }
-  std::string stage_directory() override { return {}; }
-  bool has_room(const std::string&, std::uint64_t, bool) override { return false; }
-  Fd open_copy(const std::string&) override { return {}; }
+  std::string stage_directory() override { return folder; }
+  bool has_room(const std::string&, std::uint64_t, bool) override { return !folder.empty(); }
+  Fd open_copy(const std::string& path) override { return client::open_copy(path); }
+  Result<Fd> open_target(const std::string& path, int mode, const FileSettings*) override {
+    return client::open_target(path, mode);
+  }
   std::uint64_t size_of(const Fd&) override { return 0; }
   void say(const std::string&) override {}
   std::unique_ptr<File> open(OpenRequest request) override {

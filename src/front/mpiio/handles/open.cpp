@@ -5,7 +5,6 @@
 #include "front/mpiio/ranks/exchange.hpp"
 
 namespace millrace::front {
-namespace {
 
 int error_class(Code code) {
   switch (code) {
@@ -38,8 +37,6 @@ int error_class(Code code) {
   }
   return MPI_ERR_IO;
 }
-
-}  // namespace
 
 int raise(const Open& open, Status status) {
   if (status.ok()) return MPI_SUCCESS;

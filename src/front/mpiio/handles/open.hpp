@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "client/open/meeting.hpp"
+#include "client/open/node_copy.hpp"
 #include "client/open/open.hpp"
-#include "client/open/stage.hpp"
 #include "client/start/log.hpp"
 #include "client/view/view.hpp"
 #include "front/mpiio/handles/pointer.hpp"
@@ -35,10 +35,9 @@ struct Split {
 
 // A file that is only read: the source of its bytes.
 struct Reader {
-  MPI_File copy = MPI_FILE_NULL;           // the whole file on this node's storage, open for this rank alone
-  std::atomic<bool> left = false;          // this process has written the file, so it reads the file itself
-  client::FileStamp original;              // its stamp when it was copied
-  std::unique_ptr<client::Source> source;  // StagedCopy
+  MPI_File copy = MPI_FILE_NULL;   // the whole file on this node's storage, open for this rank alone
+  std::atomic<bool> left = false;  // this process has written the file, so it reads the file itself
+  client::StagedCopy staged;
 };
 
 // The view of a file, as this rank has set it.
@@ -143,5 +142,7 @@ bool all_ranks(Open& open, bool mine);
 int raise(const Open& open, Status status);
 // The same for an error class that no Status has.
 int raise_class(const Open& open, int error_class);
+// The MPI error class of a code.
+int error_class(Code code);
 
 }  // namespace millrace::front

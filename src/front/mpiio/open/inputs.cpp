@@ -3,27 +3,27 @@
 #include "front/mpiio/open/inputs.hpp"
 
 #include <cstdint>
-#include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "client/open/attendance.hpp"
+#include "client/open/company.hpp"
+#include "client/open/node_copy.hpp"
 #include "client/open/own_process.hpp"
 #include "client/open/stage_inputs.hpp"
 #include "front/mpiio/handles/table.hpp"
-#include "front/mpiio/open/node_copy.hpp"
 #include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/open/posix_side.hpp"
 #include "front/mpiio/ranks/exchange.hpp"
-#include "front/mpiio/ranks/participants.hpp"
 #include "front/mpiio/ranks/roll_call.hpp"
 
 namespace millrace::front {
 namespace {
 
-constexpr std::size_t most_inputs = 64;  // plain::Copies::most
+constexpr std::size_t most_inputs = 64;  // plain::Copies::most, and bits of a word
 
 // While it lives, errors of calls on MPI_COMM_WORLD come back to Millrace, and never reach the program.
 // Millrace needs no communicator of its own, because the program makes no calls yet.
@@ -46,15 +46,11 @@ class Errors {
   bool kept_ = false;
 };
 
-// The list of files that rank 0 sends to all ranks, which run the same build. The names follow each other.
+// A file, as rank 0 tells all ranks, which run the same build. The names follow each other.
 struct Listed {
   client::InputStamp stamp;
   std::uint64_t group;
   std::uint64_t length;  // of the name
-};
-struct List {
-  std::uint64_t count;
-  std::uint64_t names_bytes;
 };
 
 // All other ranks wait for rank 0, so it goes on without the files if it has no memory for them.
@@ -68,59 +64,23 @@ std::vector<client::Input> find(const Settings& settings) noexcept {
   }
 }
 
-// The maximum over all ranks, word by word.
-bool reduce(const Participants& mine, Participants& all) {
-  constexpr int words = sizeof mine / sizeof(std::uint64_t);
-  MPI_Request request;
-  const int started = PMPI_Iallreduce(&mine, &all, words, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD, &request);
-  return wait_asleep(started, request);
-}
-
-// Rank 0's bytes go to all ranks, which sleep while rank 0 looks for files.
-bool broadcast(std::vector<std::byte>& data) {
-  MPI_Request request;
-  const int started =
-      PMPI_Ibcast(data.data(), static_cast<int>(data.size()), MPI_BYTE, 0, MPI_COMM_WORLD, &request);
-  return wait_asleep(started, request);
-}
-
-template <class T>
-void append(std::vector<std::byte>& data, const T* from, std::size_t bytes) {
-  const auto* first = reinterpret_cast<const std::byte*>(from);
-  data.insert(data.end(), first, first + bytes);
-}
-
-// The files of rank 0, on all ranks. `groups`: a number for each of them. A list that is not long is sent at
-// once.
-bool share(std::vector<client::Input>& inputs, std::vector<std::uint64_t>& groups) {
-  constexpr std::size_t usual_bytes = 4096;
-  std::vector<std::byte> head(usual_bytes), rest;
-  List list{inputs.size(), 0};
+// The files of rank 0, on all ranks. `groups`: a number for each of them.
+bool share(MpiTeam& team, std::vector<client::Input>& inputs, std::vector<std::uint64_t>& groups) {
+  std::vector<Listed> list;
+  std::vector<char> names;
   for (const client::Input& input : inputs) {
-    const Listed one{input.stamp, own_participants(0, true).group, input.path.size()};
-    append(rest, &one, sizeof one);
-    list.names_bytes += input.path.size();
+    Listed one{input.stamp, 0, input.path.size()};
+    if (!client::own_place().draw(std::as_writable_bytes(std::span(&one.group, 1)))) continue;
+    list.push_back(one);
+    names.insert(names.end(), input.path.begin(), input.path.end());
   }
-  for (const client::Input& input : inputs) append(rest, input.path.data(), input.path.size());
-  std::memcpy(head.data(), &list, sizeof list);
-  const bool fits = sizeof list + rest.size() <= head.size();
-  if (fits && !rest.empty()) std::memcpy(head.data() + sizeof list, rest.data(), rest.size());
-  if (!broadcast(head)) return false;
-  std::memcpy(&list, head.data(), sizeof list);
-  rest.resize(list.count * sizeof(Listed) + list.names_bytes);
-  const bool came = sizeof list + rest.size() <= head.size();
-  if (came)
-    rest.assign(head.begin() + sizeof list,
-                head.begin() + static_cast<std::ptrdiff_t>(sizeof list + rest.size()));
-  if (!came && !broadcast(rest)) return false;
+  if (!client::tell_list(team, list) || !client::tell_list(team, names)) return false;
   inputs.clear();
-  const auto* names = reinterpret_cast<const char*>(rest.data()) + list.count * sizeof(Listed);
-  for (std::size_t i = 0; i < list.count; ++i) {
-    Listed one;
-    std::memcpy(&one, rest.data() + i * sizeof one, sizeof one);
-    inputs.push_back({std::string(names, one.length), one.stamp});
+  const char* name = names.data();
+  for (const Listed& one : list) {
+    inputs.push_back({std::string(name, one.length), one.stamp});
     groups.push_back(one.group);
-    names += one.length;
+    name += one.length;
   }
   return true;
 }
@@ -132,7 +92,7 @@ std::vector<client::HeldCopy>& held() {
 }
 
 // Offers the copy to the hooks of libc, if the file is still as rank 0 saw it before the copy was made.
-bool offer(const client::Input& input, const StagedCopy& copy) {
+bool offer(const client::Input& input, const client::StagedCopy& copy) {
   struct stat about {};
   const client::FileStamp original{input.stamp.inode, input.stamp.size, input.stamp.changed_ns};
   if (copy.original != original || client::look_at_input(input.path, about) != input.stamp) return false;
@@ -151,29 +111,27 @@ void report(const client::Input& input, std::uint64_t group, const Settings& set
   (void)file->close();
 }
 
-// Copies the files one after the other. The result says for each file whether this rank has a copy.
-std::vector<int> copy_all(int rank, const std::vector<client::Input>& inputs,
-                          const std::vector<std::uint64_t>& groups, const Settings& settings) {
-  std::vector<int> copied;
+// Copies the files one after the other. The result has a bit for each file of which this rank has no copy.
+// Files that cannot be copied have their message, and no bit.
+std::uint64_t copy_all(MpiTeam& team, client::Company& company, const std::vector<client::Input>& inputs,
+                       const std::vector<std::uint64_t>& groups, const Settings& settings) {
+  std::uint64_t missing = 0;
   held().reserve(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::optional<StagedCopy> copy =
-        stage_whole(MPI_COMM_WORLD, {inputs[i].path, settings, groups[i], 0, 0});
-    // Files that cannot be copied have their message. It is not repeated at the end.
-    copied.push_back(!copy || offer(inputs[i], *copy) ? 1 : 0);
-    if (copy && rank == 0) report(inputs[i], groups[i], settings);
+    const std::optional<client::StagedCopy> copy =
+        client::stage_whole(team, client::own_place(), company, {inputs[i].path, groups[i]});
+    if (copy && !offer(inputs[i], *copy)) missing |= std::uint64_t{1} << i;
+    if (copy && team.rank() == 0) report(inputs[i], groups[i], settings);
   }
-  return copied;
+  return missing;
 }
 
-void tell_of_missing(int rank, const std::vector<client::Input>& inputs, const std::vector<int>& copied) {
-  std::vector<int> all(copied.size());
-  MPI_Request request;
-  const int started = PMPI_Iallreduce(copied.data(), all.data(), static_cast<int>(all.size()), MPI_INT,
-                                      MPI_MIN, MPI_COMM_WORLD, &request);
-  if (!wait_asleep(started, request) || rank != 0) return;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i] == 0)
+void tell_of_missing(MpiTeam& team, const std::vector<client::Input>& inputs, std::uint64_t missing) {
+  std::vector<std::uint64_t> all;
+  if (!client::gather(team, missing, all)) return;
+  for (const std::uint64_t one : all) missing |= one;
+  for (std::size_t i = 0; team.rank() == 0 && i < inputs.size(); ++i) {
+    if ((missing >> i & 1) != 0)
       client::log(inputs[i].path +
                   ": some ranks read the file where it is, because it changed while it was copied, "
                   "or because their nodes see another file");
@@ -185,24 +143,24 @@ void copy_inputs() {
   if (!settings.enabled || settings.posix_stage.empty()) return;
   ask_for_threads();
   const Errors come_back;
-  int rank = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (!all_take_part(MPI_COMM_WORLD, Coming::together)) return;
-  const Participants mine = own_participants(rank, joins_nodes(settings) && posix_hooks_are_here());
-  Participants all{};
-  if (!reduce(mine, all) || all.on_one_node()) return;
-  if (all.refused != 0) {
-    if (rank == 0)
+  MpiTeam team(MPI_COMM_WORLD);
+  client::Introduction<std::uint64_t> mine{joins_nodes(settings) && posix_hooks_are_here() ? 0u : 1u, {}};
+  mine.self.node = client::own_place().node();
+  client::Introductions<std::uint64_t, std::uint64_t> heard;
+  if (!client::introduce(team, mine, heard) || heard.company.on_one_node()) return;
+  if (heard.words != 0) {
+    if (team.rank() == 0)
       client::log(
           "posix_stage has no effect: it needs libmillrace_posix.so in every rank (`millrace run` preloads "
           "it), and MILLRACE_FILE_SERVERS must not be 0");
     return;
   }
   std::vector<client::Input> inputs;
-  if (rank == 0) inputs = find(settings);
+  if (team.rank() == 0) inputs = find(settings);
   std::vector<std::uint64_t> groups;
-  if (!share(inputs, groups) || inputs.empty()) return;
-  tell_of_missing(rank, inputs, copy_all(rank, inputs, groups, settings));
+  if (!share(team, inputs, groups) || inputs.empty()) return;
+  tell_of_missing(team, inputs, copy_all(team, heard.company, inputs, groups, settings));
 }
 
 void before_init(const Scope& scope) noexcept {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "front/mpiio/handles/open.hpp"
-#include "front/mpiio/ranks/participants.hpp"
 
 // target=first: the path names a file of rank 0's node, and no other node sees it (docs/adr/0009).
 //
@@ -13,13 +12,10 @@
 //
 namespace millrace::front {
 
-// True if the settings or the hints say target=first.
-bool target_is_first(const char* filename, MPI_Info info);
-
 // Carries out MPI_File_open for such a file. False, on all ranks alike, if all ranks are on one node or some
 // rank does not want Millrace. Then nothing has been done, and the file is opened like any other. Collective.
 bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
-                   const Admission& admission, int& result);
+                   bool admitted, int& result);
 
 // Gives the library's file on this node the size of the file. Call it before asking the library for the size.
 Status settle_size(Open& open);

@@ -12,15 +12,18 @@
 #include "client/open/plan.hpp"
 #include "client/start/job.hpp"
 #include "front/mpiio/handles/table.hpp"
-#include "front/mpiio/open/node_copy.hpp"
 #include "front/mpiio/open/opening.hpp"
 #include "front/mpiio/ranks/exchange.hpp"
-#include "front/mpiio/types/datatype.hpp"
 
 namespace millrace::front {
 namespace {
 
 using client::Through;
+
+void close_copy(Reader& reader) {
+  if (reader.copy != MPI_FILE_NULL) PMPI_File_close(&reader.copy);
+  reader.copy = MPI_FILE_NULL;
+}
 
 bool handle_of_copy(int fd, MPI_File& copy) {
   // A failure here must not reach the program, because its error handler may end the job.
@@ -38,20 +41,10 @@ bool handle_of_copy(int fd, MPI_File& copy) {
   return opened;
 }
 
-// Stages the file and opens every rank's handle of its node's copy. True if all ranks have one.
-bool stage(MPI_Comm comm, const StagePlan& plan, Reader& reader) {
-  std::optional<StagedCopy> copy = stage_whole(comm, plan);
-  if (!copy) return false;
-  if (MpiTeam(comm).least(open_for_this_rank(*copy, reader) ? 1 : 0) == 1) return true;
-  close_copy(reader);
-  return false;
-}
-
 // Completes a file whose bytes the agents bring.
 void set_through(Open& open, MPI_Comm comm, client::Plan& plan) {
   open.nodes.ranks = ranks_of(comm);
   open.nodes.meets_at_close = true;
-  open.reads.through = plan.through;
   open.reads.until_written = true;
   open.reads.untried = std::move(plan.untried);
   open.reads.size_at_open = plan.bytes;
@@ -59,52 +52,42 @@ void set_through(Open& open, MPI_Comm comm, client::Plan& plan) {
 
 }  // namespace
 
-void close_copy(Reader& reader) {
-  if (reader.copy != MPI_FILE_NULL) PMPI_File_close(&reader.copy);
-  reader.copy = MPI_FILE_NULL;
+std::function<bool(client::Company&, const client::StagePlan&)> copying(client::Team& team, Reader& reader) {
+  return [&team, &reader](client::Company& company, const client::StagePlan& plan) {
+    std::optional<client::StagedCopy> copy = client::stage_whole(team, client::own_place(), company, plan);
+    if (!copy) return false;
+    reader.staged = *std::move(copy);
+    if (team.least(handle_of_copy(reader.staged.fd.get(), reader.copy) ? 1 : 0) == 1) return true;
+    close_copy(reader);
+    return false;
+  };
 }
 
-bool open_for_this_rank(StagedCopy& copy, Reader& reader) {
-  reader.source = std::move(copy.source);
-  reader.original = copy.original;
-  return handle_of_copy(copy.fd.get(), reader.copy);
-}
-
-bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle,
-                   Admission& admission) {
+client::Plan begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle,
+                           bool admitted) {
   ask_for_threads();
   MpiTeam team(comm);
-  client::Wishes wishes = wishes_of(filename, info, handle != MPI_FILE_NULL, admission);
+  client::Wishes wishes = wishes_of(filename, info, handle != MPI_FILE_NULL, admitted);
   wishes.leads = client::leads_node(team.size());
   if (wishes.words.refused == 0) wishes.share = client::history().of(wishes.path).share;
-  auto open = std::make_unique<Open>();
-  open->handle = handle;
-  open->path = wishes.path;
+  const std::string path = wishes.path;
   auto reader = std::make_unique<Reader>();
-  const StagePlan staged{wishes.path, wishes.settings, 0, 0, wishes.share};
-  wishes.copy = [&](std::uint64_t group, std::uint32_t least_share) {
-    StagePlan copy = staged;
-    copy.group = group;
-    copy.least_share = least_share;
-    return stage(comm, copy, *reader);
-  };
+  wishes.copy = copying(team, *reader);
   client::Plan plan = client::plan_read(team, client::own_place(), std::move(wishes));
-  admission.everywhere = !plan.blocked;
-  if (!plan.ours) return false;
-  open->file = std::move(plan.file);
-  open->nodes.group = plan.group;
+  if (!plan.ours) return plan;
+  std::unique_ptr<Open> open = open_of(handle, path, plan);
   if (plan.through != Through::none) set_through(*open, comm, plan);
   if (plan.one_node || plan.through != Through::none) {
-    open->view.map = client::FileView(0, 1, share_map(MPI_BYTE));
     open->writable = false;
     open->reads.alone = true;
     open->pointer.start(0, true);
   } else {
-    if (!plan.copied) reader->original.size = plan.bytes;
+    if (!plan.copied) reader->staged.original.size = plan.bytes;
+    reader->staged.fd.reset();
     open->reads.reader = std::move(reader);
   }
   add(std::move(open));
-  return true;
+  return plan;
 }
 
 bool agents_carry(Open& open) {
@@ -119,7 +102,7 @@ bool agents_carry(Open& open) {
 void look_again(Open& open) {
   Reader& reader = *open.reads.reader;
   if (reader.copy == MPI_FILE_NULL || open.first.location != Open::Location::everywhere) return;
-  if (all_ranks(open, !reader.left && client::stamp_of(open.path) == reader.original)) return;
+  if (all_ranks(open, !reader.left && client::stamp_of(open.path) == reader.staged.original)) return;
   MPI_Offset position = 0;
   if (!reader.left && PMPI_File_get_position(reader.copy, &position) == MPI_SUCCESS)
     call<Slot::MPI_File_seek>(Entry::pmpi, open.handle, position, MPI_SEEK_SET);
@@ -131,7 +114,7 @@ void end_reading(Open& open) {
   if (open.reads.until_written && !open.writable)
     client::history().read(open.path, open.reads.bytes.load(), open.reads.size_at_open);
   if (open.reads.reader == nullptr) return;
-  client::history().read(open.path, open.reads.bytes.load(), open.reads.reader->original.size);
+  client::history().read(open.path, open.reads.bytes.load(), open.reads.reader->staged.original.size);
   close_copy(*open.reads.reader);
 }
 

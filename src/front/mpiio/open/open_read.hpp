@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "client/open/plan.hpp"
 #include "front/mpiio/handles/open.hpp"
-#include "front/mpiio/open/node_copy.hpp"
-#include "front/mpiio/ranks/participants.hpp"
 
 // Files that are opened for reading only. The program's handle stays the library's own. If the file has been
 // staged, reads by offset or individual pointer go to a second handle, which is of this node's copy. This
@@ -12,14 +11,12 @@
 namespace millrace::front {
 
 // Called after the library's open. `handle` is MPI_FILE_NULL if that open failed on this rank. Stages the
-// file if the settings ask for it or if staging saves time. Collective. False: the handle is left to the
-// library.
-bool begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle, Admission& admission);
+// file if the settings ask for it or if staging saves time. Adds the handle if the plan is ours. Collective.
+client::Plan begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle,
+                           bool admitted);
 
-// Makes this rank's own handle of its node's copy. False if the library cannot open the copy.
-bool open_for_this_rank(StagedCopy& copy, Reader& reader);
-
-void close_copy(Reader& reader);
+// Wishes::copy: copies the file, and opens each rank's handle of its node's copy.
+std::function<bool(client::Company&, const client::StagePlan&)> copying(client::Team& team, Reader& reader);
 
 // True if the agents carry reads of this file (ADR 24). After a late meeting, the first call tries whether
 // this node's agent can reach the file servers, which takes a bounded time.

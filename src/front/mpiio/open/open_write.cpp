@@ -22,9 +22,7 @@
 #include "front/mpiio/ranks/coherence.hpp"
 #include "front/mpiio/ranks/communicator.hpp"
 #include "front/mpiio/ranks/exchange.hpp"
-#include "front/mpiio/ranks/participants.hpp"
 #include "front/mpiio/ranks/roll_call.hpp"
-#include "front/mpiio/types/datatype.hpp"
 
 namespace millrace::front {
 namespace {
@@ -43,8 +41,8 @@ bool argument_error(int error) {
 // The wishes of this rank. Ranks of several nodes never read alone, so none of them asks the file system for
 // its type. One rank of each node starts the agent. That is not rank 0, which has more to do.
 client::Wishes wishes_to_write(int rank, int size, const char* filename, int amode, MPI_Info info,
-                               bool opened, const Admission& admission) {
-  client::Wishes wishes = wishes_of(filename, info, opened, admission);
+                               bool opened, bool admitted) {
+  client::Wishes wishes = wishes_of(filename, info, opened, admitted);
   client::Words& words = wishes.words;
   if (words.refused == 0 && !reaches_agent(wishes.path)) words.refused = 1;
   if (words.refused != 0) return wishes;
@@ -66,27 +64,20 @@ void set_routed(Open& open, MPI_Comm comm, const client::Plan& plan) {
   open.nodes.looks_again = plan.first_of_node;
   open.nodes.meets_at_close = client::may_join_late(open.file->settings());
   open.reads.until_written = plan.through != Through::none;
-  open.reads.through = plan.through;
   open.reads.alone = open.reads.until_written;
 }
 
-// False: the handle is left to the MPI library.
-bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File handle, bool opened,
-                Admission& admission) {
+// Adds the handle if the plan is ours.
+client::Plan accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File handle,
+                        bool opened, bool admitted) {
   ask_for_threads();
   MpiTeam team(comm);
-  client::Wishes wishes = wishes_to_write(team.rank(), team.size(), filename, amode, info, opened, admission);
+  client::Wishes wishes = wishes_to_write(team.rank(), team.size(), filename, amode, info, opened, admitted);
   const std::string path = wishes.path;
   const FileSettings settings = wishes.settings.file;
   client::Plan plan = client::plan_write(team, client::own_place(), std::move(wishes));
-  admission.everywhere = !plan.blocked;
-  if (!plan.ours) return false;
-  auto open = std::make_unique<Open>();
-  open->handle = handle;
-  open->path = path;
-  open->view.map = client::FileView(0, 1, share_map(MPI_BYTE));
-  open->file = std::move(plan.file);
-  open->nodes.group = plan.group;
+  if (!plan.ours) return plan;
+  std::unique_ptr<Open> open = open_of(handle, path, plan);
   open->nodes.bypassed = plan.apart != Apart::no;
   open->nodes.one = plan.one_node;
   open->reads.alone = plan.reads_alone;
@@ -100,7 +91,7 @@ bool accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, M
   if (open->nodes.bypassed && speaks) client::tell(plan.apart, path, settings);
   if ((amode & MPI_MODE_APPEND) == 0) open->pointer.start(0, true);
   add(std::move(open));
-  return true;
+  return plan;
 }
 
 // Adds a handle that has no part in the pipeline.
@@ -111,31 +102,30 @@ void leave_alone(const char* filename, MPI_File handle) {
 
 // A new handle must find all earlier writes: a handle for reading does not ask the pipeline. This looks at
 // the file, so all ranks have to be in the open: a rank may make the file just before its own call, and a
-// network file system remembers for a while that there was none.
-Admission settle_others(const char* filename, int amode) {
-  Admission admission;
-  if (filename == nullptr) return admission;
+// network file system remembers for a while that there was none. False: the open has to fail on all ranks.
+bool settle_others(const char* filename, int amode) {
+  if (filename == nullptr) return true;
   try {
     const std::optional<std::string> path = kernel_path(filename);
-    if (path) admission.here = client::settle_ledgers(path->c_str(), (amode & MPI_MODE_RDONLY) == 0);
+    return !path || client::settle_ledgers(path->c_str(), (amode & MPI_MODE_RDONLY) == 0);
   } catch (...) {
     client::log(std::string(filename) +
                 ": out of memory at open: reads may miss bytes that another handle has written");
   }
-  return admission;
+  return true;
 }
 
 bool opened_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh,
                      int& result) {
   try {
-    if (!target_is_first(filename, info)) return false;
+    if (filename == nullptr || settings_of(info, filename).target != millrace::Target::first) return false;
     // The library's open tells what is wrong with a communicator.
     int between = 0;
     if (comm == MPI_COMM_NULL || PMPI_Comm_test_inter(comm, &between) != MPI_SUCCESS || between != 0)
       return false;
-    const Admission admission = settle_others(filename, amode);
+    const bool admitted = settle_others(filename, amode);
     return all_take_part(comm, Coming::apart) &&
-           open_on_first(entry, comm, filename, amode, info, fh, admission, result);
+           open_on_first(entry, comm, filename, amode, info, fh, admitted, result);
   } catch (...) {
     client::log(std::string(filename) + ": out of memory: the file was not opened");
     result = MPI_ERR_NO_MEM;
@@ -160,19 +150,19 @@ bool share(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_Fi
   const int alone = MPI_MODE_SEQUENTIAL | (writes ? 0 : MPI_MODE_DELETE_ON_CLOSE);
   const MPI_File handle = opened ? *fh : MPI_FILE_NULL;
   try {
-    bool ours = false;
+    client::Plan plan;
     const bool together = (amode & alone) == 0 && all_take_part(comm, Coming::together);
-    Admission admission = opened ? settle_others(filename, amode) : Admission{};
+    const bool admitted = !opened || settle_others(filename, amode);
     if (together) {
-      ours = writes ? accelerate(comm, filename, amode, info, handle, opened, admission)
-                    : begin_reading(comm, filename, info, handle, admission);
+      plan = writes ? accelerate(comm, filename, amode, info, handle, opened, admitted)
+                    : begin_reading(comm, filename, info, handle, admitted);
     }
-    if (opened && !admission.everywhere) {
+    if (opened && plan.blocked) {
       give_handler_back(handle);
       call<Slot::MPI_File_close>(Entry::pmpi, fh);
       return false;
     }
-    if (opened && !ours) leave_alone(filename, handle);
+    if (opened && !plan.ours) leave_alone(filename, handle);
   } catch (...) {
     client::log("out of memory at open: the MPI library alone writes the file");
   }

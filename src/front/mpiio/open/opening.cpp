@@ -64,13 +64,13 @@ Settings settings_of(MPI_Info info, const char* filename) {
   return settings;
 }
 
-client::Wishes wishes_of(const char* filename, MPI_Info info, bool opened, const Admission& admission) {
+client::Wishes wishes_of(const char* filename, MPI_Info info, bool opened, bool admitted) {
   client::Wishes wishes;
   wishes.settings = settings_of(info, filename);
   wishes.path = kernel_path(filename).value_or("");
-  const bool wanted = admission.here && opened && !wishes.path.empty() && wishes.settings.enabled &&
+  const bool wanted = admitted && opened && !wishes.path.empty() && wishes.settings.enabled &&
                       path_selected(wishes.settings, wishes.path);
-  wishes.words.blocked = admission.here ? 0 : 1;
+  wishes.words.blocked = admitted ? 0 : 1;
   wishes.words.refused = wanted ? 0 : 1;
   if (!wanted) return wishes;
   (void)wishes.found.remember(wishes.path);
@@ -80,6 +80,16 @@ client::Wishes wishes_of(const char* filename, MPI_Info info, bool opened, const
   wishes.words.writable = others.writable ? 1 : 0;
   wishes.alone = others.plain && !others.routed;
   return wishes;
+}
+
+std::unique_ptr<Open> open_of(MPI_File handle, const std::string& path, client::Plan& plan) {
+  auto open = std::make_unique<Open>();
+  open->handle = handle;
+  open->path = path;
+  open->file = std::move(plan.file);
+  open->nodes.group = plan.group;
+  open->reads.through = plan.through;
+  return open;
 }
 
 // Below MPI_THREAD_MULTIPLE the program ensures that MPI calls do not overlap. But any thread may call libc's

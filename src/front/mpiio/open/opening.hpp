@@ -8,8 +8,8 @@
 
 #include "base/settings.hpp"
 #include "client/open/plan.hpp"
+#include "front/mpiio/handles/open.hpp"
 #include "front/mpiio/mpi.hpp"
-#include "front/mpiio/ranks/participants.hpp"
 
 // Parts that all kinds of opens share.
 namespace millrace::front {
@@ -20,8 +20,12 @@ std::optional<std::string> kernel_path(std::string_view name);
 // The settings of this file. Its millrace_* hints replace settings of the process.
 Settings settings_of(MPI_Info info, const char* filename);
 
-// The wishes of this rank for a file that it has `opened`, or not.
-client::Wishes wishes_of(const char* filename, MPI_Info info, bool opened, const Admission& admission);
+// The wishes of this rank for a file that it has `opened`, or not. Not `admitted`: an agent of another job
+// has bytes of the file and cannot be ended.
+client::Wishes wishes_of(const char* filename, MPI_Info info, bool opened, bool admitted);
+
+// The object for a handle that all ranks have opened by this plan.
+std::unique_ptr<Open> open_of(MPI_File handle, const std::string& path, client::Plan& plan);
 
 // Tells the client how the program uses threads. Call it before the first use of the session.
 void ask_for_threads();

@@ -96,13 +96,12 @@ bool wait_asleep(int started, MPI_Request& request, const Late& late) {
   }
 }
 
-MpiTeam::MpiTeam(MPI_Comm comm) : comm_(comm), missing_(naming(comm)), late_(missing_) {
-  PMPI_Comm_rank(comm, &rank_);
-  PMPI_Comm_size(comm, &size_);
-}
+MpiTeam::MpiTeam(MPI_Comm comm) : MpiTeam(comm, naming(comm), naming(comm)) {}
 
-MpiTeam::MpiTeam(MPI_Comm comm, Late late)
-    : comm_(comm), missing_{2 * late.after_ms, late.act}, late_(std::move(late)) {
+MpiTeam::MpiTeam(MPI_Comm comm, Late late) : MpiTeam(comm, {2 * late.after_ms, late.act}, late) {}
+
+MpiTeam::MpiTeam(MPI_Comm comm, Late missing, Late late)
+    : comm_(comm), missing_(std::move(missing)), late_(std::move(late)) {
   PMPI_Comm_rank(comm, &rank_);
   PMPI_Comm_size(comm, &size_);
 }
@@ -119,14 +118,6 @@ bool MpiTeam::tell(std::span<std::byte> bytes) {
   if (size_ == 1 || bytes.empty()) return true;
   MPI_Request request;
   const int started = PMPI_Ibcast(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 0, comm_, &request);
-  return wait_asleep(started, request, missing_);
-}
-
-bool MpiTeam::deal(std::span<const std::byte> all, std::span<std::byte> mine) {
-  const int each = static_cast<int>(mine.size());
-  MPI_Request request;
-  const int started =
-      PMPI_Iscatter(all.data(), each, MPI_BYTE, mine.data(), each, MPI_BYTE, 0, comm_, &request);
   return wait_asleep(started, request, missing_);
 }
 

@@ -14,15 +14,6 @@
 // Collective exchanges of small messages.
 namespace millrace::front {
 
-// The maximum over all ranks of the communicator, word by word. T consists of 64-bit words that are below
-// 2^63, or are only compared for equality. False: an MPI error.
-template <class T>
-bool all_at_most(MPI_Comm comm, const T& mine, T& all) {
-  static_assert(sizeof(T) % sizeof(std::uint64_t) == 0, "reduced as words");
-  return PMPI_Allreduce(&mine, &all, sizeof(T) / sizeof(std::uint64_t), MPI_UINT64_T, MPI_MAX, comm) ==
-         MPI_SUCCESS;
-}
-
 // A long wait calls this function once, after this time in which the process ran.
 struct Late {
   std::uint64_t after_ms = UINT64_MAX;
@@ -52,10 +43,11 @@ class MpiTeam final : public client::Team {
   int size() const override { return size_; }
   bool gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
   bool tell(std::span<std::byte> bytes) override;
-  bool deal(std::span<const std::byte> all, std::span<std::byte> mine) override;
   int least(int mine) override;
 
  private:
+  MpiTeam(MPI_Comm comm, Late missing, Late late);
+
   MPI_Comm comm_;
   const Late missing_, late_;
   int rank_ = 0, size_ = 1;
