@@ -20,7 +20,7 @@ class History {
   // The last file of a series.
   struct Past {
     std::uint32_t share = unknown;  // the part of it that this rank has read, in thousandths
-    std::uint32_t library = 1024;   // Account::library() at its end
+    std::uint32_t library = 0;      // Account::library() at its end; 0: this process has written none
   };
   Past of(std::string_view path) const;
   void read(std::string_view path, std::uint64_t bytes, std::uint64_t size);

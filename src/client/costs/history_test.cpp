@@ -12,7 +12,7 @@ namespace {
 TEST(History, TheNextFileOfASeriesKnowsTheLastOne) {
   History history;
   EXPECT_EQ(history.of("/d/dump.0001").share, History::unknown);
-  EXPECT_EQ(history.of("/d/dump.0001").library, 1024U);
+  EXPECT_EQ(history.of("/d/dump.0001").library, 0U);
   history.read("/d/dump.0001", 50, 200);
   history.wrote("/d/dump.0001", 4096);
   EXPECT_EQ(history.of("/d/dump.0002").share, 250U);
@@ -35,7 +35,7 @@ TEST(History, ItKeepsTheLatestSeries) {
   History history;
   const auto name = [](int i) { return std::string(static_cast<std::size_t>(i), 'x'); };
   for (int i = 1; i <= 65; ++i) history.wrote(name(i), 2048);
-  EXPECT_EQ(history.of(name(1)).library, 1024U);
+  EXPECT_EQ(history.of(name(1)).library, 0U);
   for (int i = 2; i <= 65; ++i) EXPECT_EQ(history.of(name(i)).library, 2048U) << i;
 }
 

@@ -46,7 +46,7 @@ struct Entrance {
 // count of a transfer.
 class Account {
  public:
-  // `library`: library() of the last file like this one.
+  // `library`: library() of the last file like this one, as the ranks agreed.
   explicit Account(const Costs& costs, std::uint64_t library = 1024) : costs_(costs), library_(library) {}
 
   // Counts a transfer that the pipeline would make faster. True: the file should enter the pipeline.

@@ -43,7 +43,7 @@ OpenedFile::OpenedFile(OpenRequest request, Reason barred, Process& process)
       enrolment_(request_, target_, barred, process),
       guest_(process),
       successor_(process, Guest::Of::successor),
-      account_(request_.costs, process.history().of(request_.path).library),
+      account_(request_.costs, request_.library != 0 ? request_.library : 1024),
       pieces_(process, target_, request_.writable),
       reads_(request_, target_, enrolment_, process),
       // The guest may know of writes on other nodes. Once registered, this open has to ask for them.

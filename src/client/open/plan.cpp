@@ -77,7 +77,8 @@ void open_everywhere(Team& team, Place& place, OpenRequest request, const Meetin
                     .group = request.group,
                     .members = request.members,
                     .settings = request.settings,
-                    .costs = request.costs};
+                    .costs = request.costs,
+                    .library = request.library};
   const bool late = request.late;
   plan.file = place.open(std::move(request));
   if (!across) return;
@@ -271,6 +272,7 @@ Plan plan_write(Team& team, Place& place, Wishes wishes) {
                    .members = meeting.members,
                    .settings = meeting.settings,
                    .costs = plan.costs,
+                   .library = all.library,
                    .routing = meeting.routing,
                    .through = plan.through != Through::none,
                    .found = std::move(wishes.found),

@@ -94,6 +94,15 @@ TEST(Plan, RanksOfOneNodeNeedNoAgentOfAnotherOne) {
   }
 }
 
+TEST(Plan, RanksBeginAFileOfASeriesWithOneFactorOfTheLibrary) {
+  for (const std::uint16_t nodes : {std::uint16_t{1}, std::uint16_t{2}}) {
+    auto ranks = ranks_on(nodes);
+    ranks[1]->wishes.words.library = 2000;  // the others have written no file of the series
+    agree(ranks, plan_write);
+    for (const auto& rank : ranks) EXPECT_EQ(rank->request().library, 2000U);
+  }
+}
+
 TEST(Plan, RanksOfSeveralNodesHaveARouteAndRankZerosSettings) {
   auto ranks = ranks_on(3);
   ranks[0]->wishes.settings.file.record_max_bytes = 12345;

@@ -38,7 +38,8 @@ std::unique_ptr<File> open_with_costs(const std::string& path, std::uint32_t mem
                .group = 1,
                .members = members,
                .settings = process_settings().file,
-               .costs = typical_costs()});
+               .costs = typical_costs(),
+               .library = history().of(path).library});
 }
 
 constexpr int many = 300'000;
