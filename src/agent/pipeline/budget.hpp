@@ -66,6 +66,7 @@ class Budget {
 
   // --- Departures ---
 
+  std::uint32_t window() const { return window_; }
   // True if departures have to start, because too few blocks are free or on their way out.
   bool wants_departures(Supply free) const;
   // True if the next record would touch the window. It waits if other lanes need the memory more

@@ -107,8 +107,8 @@ std::uint32_t FilePipeline::depart(Extent extent, WaiterId waiter) {
 
 bool FilePipeline::evict() {
   if (immediate_) return depart_arrivals();
-  const std::uint32_t id =
-      sweep_.active() ? sort_.take_last(journal_.loading()) : sort_.take_next(journal_.loading());
+  const std::uint32_t id = sweep_.active() ? sort_.take_last(journal_.loading())
+                                           : sort_.take_next(shared_.budget.window(), journal_.loading());
   if (id == LazyPool::none) return false;
   ++counters_.evictions;
   const Chunk& chunk = shared_.pool->chunk(id);
@@ -193,7 +193,7 @@ void FilePipeline::drop() {
   counters_.records_dropped += arrivals_.segments().size();
   if (arrivals_.blocks() > 0) shared_.pool->blocks.release(arrivals_.block());
   arrivals_.let_go();
-  for (std::uint32_t id = sort_.take_next(); id != LazyPool::none; id = sort_.take_next()) {
+  for (std::uint32_t id = sort_.take_last(); id != LazyPool::none; id = sort_.take_last()) {
     free_chunk(*shared_.pool, id);
   }
   departures_.tell(journal_.drop());

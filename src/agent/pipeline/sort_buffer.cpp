@@ -7,12 +7,27 @@
 
 namespace millrace::agent {
 
+namespace {
+
+// The lowest index at or above `from`, or else the lowest one; never `except`. UINT64_MAX if there is no
+// other.
+template <class Map>
+std::uint64_t next_in(const Map& chunks, std::uint64_t from, std::uint64_t except) {
+  auto place = chunks.lower_bound(from);
+  if (place != chunks.end() && place->first == except) ++place;
+  if (place == chunks.end()) place = chunks.begin();
+  if (place != chunks.end() && place->first == except) ++place;
+  return place == chunks.end() ? UINT64_MAX : place->first;
+}
+
+}  // namespace
+
 SortBuffer::SortBuffer(BlockPool& pool, bool merge) : pool_(pool), merge_(merge) {
   recent_.fill(LazyPool::none);
 }
 
 SortBuffer::~SortBuffer() {
-  while (!order_.empty()) free_chunk(pool_, take_next());
+  while (!order_.empty()) free_chunk(pool_, take_last());
 }
 
 std::uint32_t SortBuffer::find_or_make(std::uint64_t index) {
@@ -42,6 +57,7 @@ std::uint32_t SortBuffer::new_block(Chunk& chunk, std::uint32_t slot) {
   chunk.slots[slot] = id;
   ++chunk.blocks;
   ++blocks_;
+  if (chunk.blocks == (pool_.slots() + 1) / 2) half_full_.emplace(chunk.index, order_.at(chunk.index));
   return id;
 }
 
@@ -93,6 +109,7 @@ void SortBuffer::detach(std::uint32_t id) {
   Chunk& chunk = pool_.chunk(id);
   if (here_.id == id) here_ = {};
   order_.erase(chunk.index);
+  half_full_.erase(chunk.index);
   chunk.owner = nullptr;
   blocks_ -= chunk.blocks;
   if (chunk.complete) std::erase(complete_, id);
@@ -108,20 +125,17 @@ void SortBuffer::take_complete(std::vector<std::uint32_t>& out) {
   out.insert(out.end(), ids.begin(), ids.end());
 }
 
-std::uint32_t SortBuffer::take_next(std::uint64_t except) {
-  auto place = order_.lower_bound(cursor_);
-  for (std::size_t tries = 0; tries < 2 && !order_.empty(); ++tries) {
-    if (place == order_.end()) place = order_.begin();
-    if (place->first == except) {
-      ++place;
-      continue;
-    }
-    const std::uint32_t id = place->second;
-    cursor_ = place->first + 1;
-    detach(id);
-    return id;
+std::uint32_t SortBuffer::take_next(std::uint32_t round_blocks, std::uint64_t except) {
+  if (round_ >= round_blocks) half_full_turn_ = round_ = 0;
+  std::uint64_t index = next_in(half_full_, half_full_turn_, except);
+  if (index != UINT64_MAX) {
+    half_full_turn_ = index + 1;
+    round_ += blocks_of(index);
+  } else {
+    index = next_in(order_, turn_, except);
+    turn_ = index + 1;
   }
-  return LazyPool::none;
+  return take_at(index);
 }
 
 std::uint32_t SortBuffer::take_last(std::uint64_t except) {

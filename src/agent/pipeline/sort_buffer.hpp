@@ -49,9 +49,16 @@ class SortBuffer {
 
   // Takes the complete chunks, and appends them to `out` in file order.
   void take_complete(std::vector<std::uint32_t>& out);
-  // Takes the lowest chunk above the last one taken by this function, or else the lowest one. Never takes the
-  // chunk of index `except`. LazyPool::none if there is no other.
-  std::uint32_t take_next(std::uint64_t except = UINT64_MAX);
+  // Takes a chunk to free memory. Never takes the chunk of index `except`. LazyPool::none if there is no
+  // other.
+  //
+  // - While there are chunks with at least half of their blocks: the lowest one of them above the last one
+  // taken.
+  //   When `round_blocks` blocks have left, the lowest one of all is the next, so the same chunks leave again
+  //   and again. Records in random order meet every chunk soon. So the chunks behind these stay until they
+  //   are complete, and leave as one write each.
+  // - Otherwise the records are so far apart that no chunk becomes complete, and all chunks leave in turn.
+  std::uint32_t take_next(std::uint32_t round_blocks, std::uint64_t except = UINT64_MAX);
   // Takes the highest chunk, but not the one of index `except`. LazyPool::none if there is no other.
   std::uint32_t take_last(std::uint64_t except = UINT64_MAX);
   // Appends the indices of the chunks that meet `extent`, ascending.
@@ -117,10 +124,16 @@ class SortBuffer {
   bool merge_;
   Here here_;
   std::uint32_t blocks_ = 0;
-  std::uint64_t cursor_ = 0;                // of take_next
   std::array<std::uint32_t, 1024> recent_;  // low bits of the index -> chunk; chunk_at() checks each use
   std::pmr::unsynchronized_pool_resource nodes_;
-  std::pmr::map<std::uint64_t, std::uint32_t> order_{&nodes_};  // index -> chunk
+  using Chunks = std::pmr::map<std::uint64_t, std::uint32_t>;  // index -> chunk
+  Chunks order_{&nodes_};
+  Chunks half_full_{&nodes_};  // the chunks with at least half of their blocks
+  // Of take_next(): the index behind the last chunk taken from `order_` or from `half_full_`, and the blocks
+  // that have left since the lowest one of `half_full_`.
+  std::uint64_t turn_ = 0;
+  std::uint64_t half_full_turn_ = 0;
+  std::uint32_t round_ = 0;
   std::vector<std::uint32_t> complete_;
 };
 

@@ -17,6 +17,7 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::uint32_t block_bytes = 4096;
+constexpr std::uint32_t round_blocks = 64;
 
 struct Piece {
   std::uint64_t begin;
@@ -112,14 +113,14 @@ std::vector<std::byte> bytes(std::size_t size, int value) {
 
 std::uint64_t index_of(BlockPool& pool, std::uint32_t id) { return pool.chunk(id).index; }
 
-TEST(SortBuffer, lowest_chunk_not_below_the_last_leaves_first) {
+TEST(SortBuffer, sparse_chunks_leave_in_turn) {
   BlockPool pool(MiB, block_bytes);
   SortBuffer buffer(pool, true);
   const std::uint64_t chunk = pool.chunk_bytes();
   for (const std::uint64_t index : {5, 1, 9}) buffer.insert(index * chunk, bytes(10, 1));
   std::vector<std::uint64_t> order;
   const auto next = [&] {
-    const std::uint32_t id = buffer.take_next();
+    const std::uint32_t id = buffer.take_next(round_blocks);
     order.push_back(index_of(pool, id));
     free_chunk(pool, id);
   };
@@ -133,6 +134,38 @@ TEST(SortBuffer, lowest_chunk_not_below_the_last_leaves_first) {
   EXPECT_EQ(order, (std::vector<std::uint64_t>{1, 5, 7, 9, 2}));
   EXPECT_TRUE(buffer.empty());
   EXPECT_EQ(pool.blocks.in_use(), 0u);
+}
+
+// A round is as long as three such chunks. The chunk with one block stays too.
+TEST(SortBuffer, the_lowest_chunks_with_half_of_their_blocks_make_room_again_and_again) {
+  BlockPool pool(MiB, block_bytes);
+  SortBuffer buffer(pool, true);
+  const auto half = [&](std::uint64_t index) {
+    for (std::uint32_t block = 0; block < pool.slots() / 2; ++block)
+      buffer.insert(index * pool.chunk_bytes() + block * block_bytes, bytes(10, 1));
+  };
+  buffer.insert(pool.chunk_bytes(), bytes(10, 1));
+  for (const std::uint64_t index : {2, 3, 4, 5}) half(index);
+  std::vector<std::uint64_t> order;
+  for (const std::uint64_t back : {2, 3, 4, 2, 3, 4}) {
+    const std::uint32_t id = buffer.take_next(3 * pool.slots() / 2);
+    order.push_back(index_of(pool, id));
+    free_chunk(pool, id);
+    half(back);
+  }
+  EXPECT_EQ(order, (std::vector<std::uint64_t>{2, 3, 4, 2, 3, 4}));
+}
+
+TEST(SortBuffer, the_chunk_that_must_stay_stays_if_it_has_most_blocks) {
+  BlockPool pool(MiB, block_bytes);
+  SortBuffer buffer(pool, true);
+  buffer.insert(0, bytes(pool.chunk_bytes(), 1));
+  buffer.insert(2 * pool.chunk_bytes(), bytes(10, 1));
+  const std::uint32_t id = buffer.take_next(round_blocks, 0);
+  ASSERT_NE(id, LazyPool::none);
+  EXPECT_EQ(index_of(pool, id), 2u);
+  free_chunk(pool, id);
+  EXPECT_EQ(buffer.take_next(round_blocks, 0), LazyPool::none);
 }
 
 TEST(SortBuffer, highest_chunk_leaves_from_the_other_end) {
@@ -160,7 +193,7 @@ TEST(SortBuffer, records_for_a_taken_chunk_make_a_new_one) {
   BlockPool pool(MiB, block_bytes);
   SortBuffer buffer(pool, true);
   buffer.insert(0, bytes(100, 1));
-  const std::uint32_t taken = buffer.take_next();
+  const std::uint32_t taken = buffer.take_at(0);
   buffer.insert(50, bytes(100, 2));
   EXPECT_EQ(pool.chunk(taken).covered, 100u);
   const std::uint32_t fresh = buffer.take_at(0);
@@ -195,7 +228,7 @@ TEST(SortBuffer, older_bytes_fill_only_gaps) {
   buffer.insert(10, bytes(10, 2));
   buffer.insert(4090, bytes(12, 2));
   buffer.insert_under(0, bytes(5000, 1));
-  const std::uint32_t id = buffer.take_next();
+  const std::uint32_t id = buffer.take_at(0);
   EXPECT_EQ(pool.chunk(id).covered, 5000u);
   for (std::uint64_t i = 0; i < 5000; ++i) {
     const bool newer = (i >= 10 && i < 20) || (i >= 4090 && i < 4102);
@@ -228,7 +261,7 @@ TEST(BlockPool, that_rests_is_as_new_and_keeps_its_memory) {
   const std::vector<std::byte> record(32 * KiB, std::byte{1});
   const auto fill = [&] {
     for (std::uint64_t at = 0; at < 8 * MiB; at += record.size()) sort.insert(at, record);
-    for (std::uint32_t id = sort.take_next(); id != LazyPool::none; id = sort.take_next())
+    for (std::uint32_t id = sort.take_last(); id != LazyPool::none; id = sort.take_last())
       free_chunk(pool, id);
   };
   const auto faults = [] {
