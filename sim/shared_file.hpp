@@ -15,7 +15,8 @@
 
 namespace millrace::sim {
 
-// The file that the ranks of a run write: its names, which are real, in the folder of the run. Its bytes are on the virtual disk, as the first file. Owned by Cluster. Not thread safe.
+// The file that the ranks of a run write: its names, which are real, in the folder of the run. Its bytes are
+// on the virtual disk, as the first file. Owned by Cluster. Not thread safe.
 class SharedFile {
  public:
   SharedFile(const Scenario& scenario, World& world)

@@ -92,8 +92,8 @@ void stage_file(Cluster& cluster, Rank& rank) {
   client::Introductions<std::uint64_t, std::uint64_t> heard;
   std::optional<client::StagedCopy> copy;
   if (client::introduce(team, self, heard))
-    copy = client::stage_whole(team, rank.place(), heard.company,
-                               {"a staged file", groups + staging.opening});
+    copy =
+        client::stage_whole(team, rank.place(), heard.company, {"a staged file", groups + staging.opening});
   const auto held = rank.place().end_copy();
   if (copy) read_copy(cluster, rank, staging.original.bytes(), *held);
   if (rank.gone()) return;

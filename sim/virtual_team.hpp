@@ -34,7 +34,9 @@ class Assembly {
   // True if this rank and the ranks before it have the same plan, or if a rank has died.
   // After a death, some ranks may have the messages of an exchange and others none.
   bool agrees(const client::Plan& plan) {
-    const std::vector<std::uint64_t> words{plan.group, plan.route, static_cast<std::uint64_t>(plan.apart),
+    const std::vector<std::uint64_t> words{plan.group,
+                                           plan.route,
+                                           static_cast<std::uint64_t>(plan.apart),
                                            static_cast<std::uint64_t>(plan.through),
                                            plan.reads_alone ? 1U : 0U,
                                            static_cast<std::uint64_t>(plan.error)};

@@ -142,8 +142,8 @@ void Writer::read(Extent extent) {
   if (cluster_.file.is_elsewhere(rank_.node())) {
     read_from_server(extent);
   } else if (rank_.told(by != nullptr ? by->flush(extent) : Status())) {
-    cluster_.judge.check_read(rank_.number(), cluster_.world.disk.contents(cluster_.file.file()),
-                              extent, UINT32_MAX);
+    cluster_.judge.check_read(rank_.number(), cluster_.world.disk.contents(cluster_.file.file()), extent,
+                              UINT32_MAX);
   }
   if (file_ != nullptr) file_->counts().moved_by_library(extent.size());
   rank_.think();

@@ -214,18 +214,17 @@ void open_on_first(Team& team, Place& place, Wishes& wishes, Heard& heard, Plan&
   if (!writes && plan.elsewhere && heard.words.stage == static_cast<std::uint64_t>(Stage::pieces))
     plan.through = Through::all;
   if (plan.apart == Apart::no)
-    open_everywhere(
-        team, place,
-        {.path = wishes.path,
-         .stand_in = plan.elsewhere ? "/proc/self/fd/" + std::to_string(plan.opened.get()) : "",
-         .group = plan.group,
-         .members = meeting.members,
-         .settings = meeting.settings,
-         .writable = writes,
-         .routing = meeting.routing,
-         .through = !writes,
-         .file_bytes = plan.through != Through::none ? plan.bytes : 0},
-        meeting, plan);
+    open_everywhere(team, place,
+                    {.path = wishes.path,
+                     .stand_in = plan.elsewhere ? "/proc/self/fd/" + std::to_string(plan.opened.get()) : "",
+                     .group = plan.group,
+                     .members = meeting.members,
+                     .settings = meeting.settings,
+                     .writable = writes,
+                     .routing = meeting.routing,
+                     .through = !writes,
+                     .file_bytes = plan.through != Through::none ? plan.bytes : 0},
+                    meeting, plan);
   if (plan.apart == Apart::no) return;
   const std::string reason =
       heard.company.heard.alone != 0
@@ -339,12 +338,13 @@ Plan plan_first(Team& team, Place& place, Wishes wishes) {
   if (all.unlike != ~all.alike) {
     plan.error = EINVAL;
   } else if (writes && all.ledger != 0) {
-    refuse(team, place,
-           wishes.path +
-               " was not opened: with target=first, durability node and strategy journal are not possible if "
-               "the ranks are on several nodes, because the other nodes cannot recover their journals; choose "
-               "durability disk and strategy sort",
-           ENOTSUP, plan);
+    refuse(
+        team, place,
+        wishes.path +
+            " was not opened: with target=first, durability node and strategy journal are not possible if "
+            "the ranks are on several nodes, because the other nodes cannot recover their journals; choose "
+            "durability disk and strategy sort",
+        ENOTSUP, plan);
   } else if (writes || !copies) {
     open_on_first(team, place, wishes, heard, plan);
   } else {

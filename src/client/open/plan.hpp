@@ -68,7 +68,7 @@ struct Wishes {
 struct Plan {
   bool ours = false;     // false: the MPI library has the handle, and only `blocked` has a meaning
   bool blocked = false;  // the open has to fail on all ranks, and so it has with an error:
-  int error = 0;  // an errno; of a file that only rank 0's node sees
+  int error = 0;         // an errno; of a file that only rank 0's node sees
   std::uint64_t group = 0;
   bool one_node = false;            // all ranks are on this node
   Apart apart = Apart::no;          // why the nodes do not work together
@@ -99,7 +99,8 @@ Plan plan_write(Team& team, Place& place, Wishes wishes);
 // For a file that is only read:
 Plan plan_read(Team& team, Place& place, Wishes wishes);
 // For a file that only rank 0's node sees, and that no rank has opened yet (target=first). Rank 0 makes it if
-// the mode asks for that. Not ours: all ranks are on one node or see one file, which is opened like any other.
+// the mode asks for that. Not ours: all ranks are on one node or see one file, which is opened like any
+// other.
 Plan plan_first(Team& team, Place& place, Wishes wishes);
 
 }  // namespace millrace::client

@@ -48,7 +48,7 @@ class Errors {
 
 // A file, as rank 0 tells all ranks, which run the same build. The names follow each other.
 struct Listed {
-  client::InputStamp stamp;
+  client::FileStamp stamp;
   std::uint64_t group;
   std::uint64_t length;  // of the name
 };
@@ -94,8 +94,7 @@ std::vector<client::HeldCopy>& held() {
 // Offers the copy to the hooks of libc, if the file is still as rank 0 saw it before the copy was made.
 bool offer(const client::Input& input, const client::StagedCopy& copy) {
   struct stat about {};
-  const client::FileStamp original{input.stamp.inode, input.stamp.size, input.stamp.changed_ns};
-  if (copy.original != original || client::look_at_input(input.path, about) != input.stamp) return false;
+  if (copy.original != input.stamp || client::look_at_input(input.path, about) != input.stamp) return false;
   client::HeldCopy own(copy.fd);
   if (!own.valid() || !offer_copy(about, own.get())) return false;
   held().push_back(std::move(own));

@@ -12,7 +12,8 @@ namespace millrace::front {
 
 // Called after the library's open. `handle` is MPI_FILE_NULL if that open failed on this rank. Stages the
 // file if the settings ask for it or if staging saves time. Adds the handle if the plan is ours. Collective.
-client::Plan begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle, bool admitted);
+client::Plan begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, MPI_File handle,
+                           bool admitted);
 
 // Wishes::copy: copies the file, and opens each rank's handle of its node's copy.
 std::function<bool(client::Company&, const client::StagePlan&)> copying(client::Team& team, Reader& reader);

@@ -20,12 +20,13 @@ std::optional<std::string> kernel_path(std::string_view name);
 // The settings of this file. Its millrace_* hints replace settings of the process.
 Settings settings_of(MPI_Info info, const char* filename);
 
-// The wishes of this rank for a file that it has `opened`, or not. Not `admitted`: an agent of another job has
-// bytes of the file and cannot be ended.
+// The wishes of this rank for a file that it has `opened`, or not. Not `admitted`: an agent of another job
+// has bytes of the file and cannot be ended.
 client::Wishes wishes_of(const char* filename, MPI_Info info, bool opened, bool admitted);
 
-// The object for a handle that all ranks have opened by this plan.
-std::unique_ptr<Open> open_of(MPI_File handle, const std::string& path, client::Plan& plan);
+// Completes an open of a file that several nodes have open, or of which the agents bring the bytes.
+// Collective.
+void set_nodes(Open& open, MPI_Comm comm, client::Plan& plan, bool meets_at_close);
 
 // Tells the client how the program uses threads. Call it before the first use of the session.
 void ask_for_threads();
