@@ -13,6 +13,7 @@
 #include "client/open/company.hpp"
 #include "client/open/node_copy.hpp"
 #include "client/open/own_process.hpp"
+#include "client/open/plan.hpp"
 #include "client/open/stage_inputs.hpp"
 #include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/open/opening.hpp"
@@ -144,11 +145,12 @@ void copy_inputs() {
   const Errors come_back;
   if (!all_take_part(MPI_COMM_WORLD, Before::all_have_met)) return;
   MpiTeam team(MPI_COMM_WORLD);
-  client::Introduction<std::uint64_t> mine{joins_nodes(settings) && posix_hooks_are_here() ? 0u : 1u, {}};
+  client::Introduction<client::Words> mine{};
+  mine.words.refused = joins_nodes(settings) && posix_hooks_are_here() ? 0 : 1;
   mine.self.node = client::own_place().node();
-  client::Introductions<std::uint64_t, std::uint64_t> heard;
+  client::Introductions<client::Words, std::uint64_t> heard;
   if (!client::introduce(team, mine, heard) || heard.company.on_one_node()) return;
-  if (heard.words != 0) {
+  if (heard.words.refused != 0) {
     if (team.rank() == 0)
       client::log(
           "posix_stage has no effect: it needs libmillrace_posix.so in every rank (`millrace run` preloads "
