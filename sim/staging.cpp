@@ -87,9 +87,9 @@ void stage_file(Cluster& cluster, Rank& rank) {
   Staging& staging = cluster.job.staging();
   VirtualTeam team(staging.assembly, rank.process().seat());
   rank.place().begin_copy(staging);
-  client::Introduction<std::uint64_t> self{};
+  client::Introduction<client::Words> self{};
   self.self.node = rank.place().node();
-  client::Introductions<std::uint64_t, std::uint64_t> heard;
+  client::Introductions<client::Words, std::uint64_t> heard;
   std::optional<client::StagedCopy> copy;
   if (client::introduce(team, self, heard))
     copy =

@@ -68,8 +68,8 @@ std::uint64_t VirtualPlace::size_of(const Fd& copy) { return cluster_.world.disk
 
 Fd VirtualPlace::open_copy(const std::string& path) {
   Fd copy = client::open_copy(path);
-  if (staging_ == nullptr) return copy;  // a stand-in
   held_ = std::make_unique<Held>(process_, copy);
+  if (staging_ == nullptr) return copy;  // a stand-in
   Fd& kept = staging_->copies[node_].file;
   if (!kept.valid()) kept = client::open_copy(path);
   return copy;

@@ -22,8 +22,8 @@ class VirtualPlace final : public client::Place {
   VirtualPlace(Cluster& cluster, RankProcess& process, std::uint32_t node)
       : cluster_(cluster), process_(process), node_(node) {}
 
-  // For a staged file, until end_copy(). The MPI library holds this rank's copy open meanwhile, and as long
-  // as the result of end_copy() lives.
+  // For a staged file, until end_copy(). This rank holds its copy open meanwhile, or its stand-in, and as
+  // long as the result of end_copy() lives.
   void begin_copy(Staging& staging) { staging_ = &staging; }
   std::unique_ptr<Held> end_copy() {
     staging_ = nullptr;

@@ -57,6 +57,7 @@ Status Writer::open() {
   client::Plan plan =
       rank_.agree(scenario.stands_in ? client::plan_first : client::plan_write, scenario.plan,
                   scenario.reads.until_written ? millrace::Stage::pieces : millrace::Stage::none);
+  const std::unique_ptr<Held> stand_in = rank_.place().end_copy();  // until the library has it open
   if (rank_.gone()) return {};
   if (!plan.ours) return Code::lost_peer;  // a rank has died
   const bool routed = scenario.nodes > 1 && plan.apart == client::Apart::no;

@@ -91,6 +91,13 @@ void Counted::add(const Peer& one) {
   ++ranks_;
 }
 
+std::vector<AgentAddress> Company::agents() const {
+  std::vector<AgentAddress> agents;
+  agents.reserve(nodes.size());
+  for (const Node& node : nodes) agents.push_back(node.agent);
+  return agents;
+}
+
 Company Counted::take() {
   if (!shares_.empty()) company_.heard.share = *std::ranges::min_element(shares_);
   return std::move(company_);

@@ -75,6 +75,7 @@ struct Company {
   } heard;
 
   bool on_one_node() const { return nodes.size() == 1; }
+  std::vector<AgentAddress> agents() const;
   std::size_t index_of(std::uint64_t number) const {
     return static_cast<std::size_t>(std::ranges::find(nodes, number, &Node::number) - nodes.begin());
   }

@@ -18,13 +18,6 @@ std::uint64_t number_of(const std::vector<AgentAddress>& agents, const RoutePlan
   return (checksum(agents.data(), agents.size() * sizeof(AgentAddress)) ^ checksum(&plan, sizeof plan)) | 1u;
 }
 
-std::vector<AgentAddress> agents_of(const Company& company) {
-  std::vector<AgentAddress> agents;
-  agents.reserve(company.nodes.size());
-  for (const Node& node : company.nodes) agents.push_back(node.agent);
-  return agents;
-}
-
 // The agents that this node's agent calls.
 std::vector<AgentAddress> next_agents(const Routing& routing) {
   std::vector<AgentAddress> next;
@@ -95,13 +88,13 @@ Apart plan_meeting(Team& team, Place& place, Company& company, const Decision& d
       at_storage ? plan_route_to(static_cast<std::uint32_t>(holder - company.nodes.begin()), wishes, count)
                  : plan_route(wishes, count, decision.file_stripe_bytes);
   const std::size_t own = company.index_of(place.node());
-  meeting.late = may_be_late && at_storage && knows_called(agents_of(company), plan);
+  meeting.late = may_be_late && at_storage && knows_called(company.agents(), plan);
   if (!meeting.late && unmet(company)) {
     if (!meet_agents(team, place, company.nodes[own], company)) return Apart::unreachable;
     if (unmet(company)) return Apart::no_address;
   }
   if (!on_first && company.heard.alone != 0) return Apart::alone;
-  const std::vector<AgentAddress> agents = agents_of(company);
+  const std::vector<AgentAddress> agents = company.agents();
   Routing routing = routing_of(plan, agents, static_cast<std::uint32_t>(own));
   routing.key = decision.key;
   routing.stands_in = decision.on_first;

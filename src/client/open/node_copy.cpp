@@ -64,12 +64,9 @@ class NodeCopies {
 
   // The steps. Each is collective and returns the same on all ranks.
   bool gather_offers();
-  bool join();
-  bool hold();
+  bool join(bool passes);
   bool pass();
-  void leave();
 
-  Fd take_file() { return std::move(fd_); }
   StagedCopy take() { return {std::move(fd_), answer_.original, std::move(source_)}; }
 
  private:
@@ -78,7 +75,6 @@ class NodeCopies {
   const char* name() const { return offer_.copy.data(); }
   bool tell_answer(std::span<const Offer> offers);
   void unname();
-  std::vector<AgentAddress> agents() const;
   void tell(const std::string& why) const;
 
   bool all_of(bool mine) { return team_.least(mine ? 1 : 0) == 1; }
@@ -152,14 +148,14 @@ bool NodeCopies::tell_answer(std::span<const Offer> offers) {
   return true;
 }
 
-// Tells each node's agent of its copy. Then all ranks hold the copy open, and the copy loses its name. So no
-// file stays behind, whatever happens later.
-bool NodeCopies::join() {
+// All ranks hold the copy open, and the copy loses its name. So no file stays behind, whatever happens later.
+// If the agents pass bytes, each of them hears of its node's copy before.
+bool NodeCopies::join(bool passes) {
   fd_ = place_.open_copy(name());
   bool ready = fd_.valid();
-  if (ready && first_of_node()) {
+  if (ready && passes && first_of_node()) {
     OpenRequest request{.path = name(), .group = plan_.group, .settings = stage_settings()};
-    request.routing = chain_of(agents(), static_cast<std::uint32_t>(node_));
+    request.routing = chain_of(company_.agents(), static_cast<std::uint32_t>(node_));
     request.routing.key = answer_.key;
     chain_ = place_.open(std::move(request));
     ready = chain_ != nullptr && chain_->registered();
@@ -186,8 +182,9 @@ bool NodeCopies::pass() {
       tell(status.code() == Code::corrupt ? "the file changed while it was copied" : status.describe());
   }
   const bool sent = all_of(status.ok());
-  const bool whole = sent && place_.size_of(fd_) == answer_.original.size;
-  return all_of(whole);
+  const bool whole = all_of(sent && place_.size_of(fd_) == answer_.original.size);
+  if (chain_ != nullptr) (void)chain_->close();
+  return whole;
 }
 
 void NodeCopies::unname() {
@@ -195,41 +192,17 @@ void NodeCopies::unname() {
   made_ = false;
 }
 
-std::vector<AgentAddress> NodeCopies::agents() const {
-  std::vector<AgentAddress> all;
-  all.reserve(company_.nodes.size());
-  for (const Node& node : company_.nodes) all.push_back(node.agent);
-  return all;
-}
-
-// Opens the node's file on every rank. The file has no name, so it disappears when the last rank closes it.
-bool NodeCopies::hold() {
-  fd_ = place_.open_copy(name());
-  const bool all = all_of(fd_.valid());
-  unname();
-  if (!all) tell("a node's ranks cannot open a file in its stage directory");
-  return all;
-}
-
-void NodeCopies::leave() {
-  if (chain_ != nullptr) (void)chain_->close();
-}
-
 }  // namespace
 
 std::optional<StagedCopy> stage_whole(Team& team, Place& place, Company& company, const StagePlan& plan) {
   NodeCopies copies(team, place, company, plan);
-  if (!copies.gather_offers()) return std::nullopt;
-  const bool staged = copies.join() && copies.pass();
-  copies.leave();
-  if (!staged) return std::nullopt;
+  if (!copies.gather_offers() || !copies.join(true) || !copies.pass()) return std::nullopt;
   return copies.take();
 }
 
 Fd stand_in(Team& team, Place& place, Company& company, const StagePlan& plan) {
   NodeCopies copies(team, place, company, plan);
-  if (!copies.gather_offers() || !copies.hold()) return {};
-  return copies.take_file();
+  return copies.gather_offers() && copies.join(false) ? copies.take().fd : Fd();
 }
 
 }  // namespace millrace::client

@@ -188,13 +188,16 @@ void refuse(Team& team, Place& place, const std::string& line, int error, Plan& 
   plan.error = error;
 }
 
-// Rank 0 opens the file, and makes it if the mode asks for that. Then the other ranks of its node open it.
+// Rank 0 opens the file, and makes it if the mode asks for that. Then the other ranks of its node open it. If
+// one of them cannot, `plan.opened` is not valid there, and the library's open fails.
 void open_target(Team& team, Place& place, const Wishes& wishes, Plan& plan) {
   const bool first = team.rank() == 0, writes = (wishes.mode & O_ACCMODE) != O_RDONLY;
   const auto open = [&](int mode, const FileSettings* makes) {
     Result<Fd> target = place.open_target(wishes.path, mode, makes);
-    plan.opened = target ? *std::move(target) : Fd();
-    return target ? 0 : std::max(target.status().error(), 1);
+    const int error = target ? 0 : std::max(target.status().error(), 1);
+    plan.opened.reset();
+    if (error == 0) plan.opened = *std::move(target);
+    return error;
   };
   if (first) plan.error = open(wishes.mode, writes ? &wishes.settings.file : nullptr);
   if (!tell(team, plan.error)) plan.error = EIO;

@@ -234,18 +234,13 @@ struct OnFirst {
     const auto all = std::filesystem::directory_iterator(folder);
     return std::distance(begin(all), end(all)) - (is_there() ? 1 : 0);
   }
-  void expect(int error) {
+  void expect(int error, bool ours = true) {
     agree(ranks, plan_first);
     for (const auto& rank : ranks) {
-      EXPECT_TRUE(rank->plan.ours);
+      EXPECT_EQ(rank->plan.ours, ours);
       EXPECT_EQ(rank->plan.error, error);
     }
     EXPECT_EQ(others(), 0) << "a stand-in has a name";
-  }
-  void expect_not_ours() {
-    agree(ranks, plan_first);
-    for (const auto& rank : ranks) EXPECT_FALSE(rank->plan.ours);
-    EXPECT_EQ(others(), 0);
   }
 
   const std::string folder = new_folder();
@@ -261,7 +256,6 @@ TEST(Plan, AFileOfOneNodeHasThatNodeAsItsFileServer) {
     const bool here = rank->place.node() == 1;
     const OpenRequest& request = rank->request();
     EXPECT_EQ(rank->plan.elsewhere, !here);
-    EXPECT_EQ(request.path, file.path);
     EXPECT_EQ(request.stand_in.empty(), here);
     EXPECT_EQ(request.routing.lanes, 1U);
     EXPECT_EQ(request.routing.stands_in, 1U);
@@ -270,6 +264,14 @@ TEST(Plan, AFileOfOneNodeHasThatNodeAsItsFileServer) {
     EXPECT_FALSE(request.late);
     EXPECT_EQ(stamp_of(rank->plan.opened.get()) == stamp_of(file.path), here);
   }
+}
+
+// Its library must not open the stand-in of the node in place of the file.
+TEST(Plan, ARankThatCannotOpenTheFileOfItsNodeHasNothingToOpen) {
+  OnFirst file(2);
+  file.ranks[1]->wishes.path += ".not";
+  file.expect(0);
+  for (const auto& rank : file.ranks) EXPECT_EQ(rank->plan.opened.valid(), rank != file.ranks[1]);
 }
 
 TEST(Plan, AFileOfOneNodeIsRefusedOnAllRanksForTheSameReason) {
@@ -297,16 +299,16 @@ TEST(Plan, AFileOfOneNodeIsRefusedOnAllRanksForTheSameReason) {
 
 TEST(Plan, AFileOfOneNodeIsOpenedLikeAnyOtherWhereThatIsPossible) {
   OnFirst one_node(1);
-  one_node.expect_not_ours();
+  one_node.expect(0, false);
   OnFirst unwilling(2);
   unwilling.ranks[3]->wishes.words.refused = 1;
-  unwilling.expect_not_ours();
+  unwilling.expect(0, false);
   for (const OnFirst* one : {&one_node, &unwilling}) EXPECT_FALSE(one->is_there());
   OnFirst seen(2);
   seen.make();
   for (const auto& rank : seen.ranks) (void)rank->wishes.found.remember(seen.path);
   seen.ranks[1]->wishes.alone = true;
-  seen.expect_not_ours();
+  seen.expect(0, false);
 }
 
 TEST(Plan, AFileOfOneNodeThatIsOnlyReadIsCopiedUnlessARankMayWriteIt) {

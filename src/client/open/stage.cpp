@@ -26,12 +26,6 @@ constexpr std::uint64_t spare_bytes = 16 * MiB;  // room that a copy leaves free
 constexpr std::uint64_t buffer_bytes = 16 * MiB;
 constexpr std::uint64_t record_bytes = 128 * KiB;
 
-FileStamp stamp(const struct stat& about) {
-  if (!S_ISREG(about.st_mode)) return {};
-  return {about.st_ino, static_cast<std::uint64_t>(about.st_size),
-          std::int64_t{about.st_mtim.tv_sec} * 1'000'000'000 + about.st_mtim.tv_nsec};
-}
-
 // A file that this process has open.
 class OwnSource final : public Source {
  public:
@@ -57,14 +51,23 @@ class OwnSource final : public Source {
 
 }  // namespace
 
+FileStamp stamp_of(const struct stat& about) {
+  if (!S_ISREG(about.st_mode)) return {};
+  const auto ns_of = [](const timespec& time) {
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  };
+  return {about.st_ino, static_cast<std::uint64_t>(about.st_size), ns_of(about.st_mtim),
+          ns_of(about.st_ctim)};
+}
+
 FileStamp stamp_of(const std::string& path) {
   struct stat about {};
-  return ::stat(path.c_str(), &about) == 0 ? stamp(about) : FileStamp{};
+  return ::stat(path.c_str(), &about) == 0 ? stamp_of(about) : FileStamp{};
 }
 
 FileStamp stamp_of(int fd) {
   struct stat about {};
-  return ::fstat(fd, &about) == 0 ? stamp(about) : FileStamp{};
+  return ::fstat(fd, &about) == 0 ? stamp_of(about) : FileStamp{};
 }
 
 std::string stage_directory() {

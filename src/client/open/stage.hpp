@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/stat.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -20,16 +22,19 @@
 // no MPI.
 namespace millrace::client {
 
-// The state of a file at one time. Another file has another stamp, and so has a changed file.
+// The state of a file at one time. Another file has another stamp, and so has a changed file: every change
+// changes at least `status_ns`.
 struct FileStamp {
   std::uint64_t inode = 0;  // 0: there is no regular file
   std::uint64_t size = 0;
   std::int64_t changed_ns = 0;
+  std::int64_t status_ns = 0;  // of the last change of bytes, owner, mode or name
 
   bool operator==(const FileStamp&) const = default;
 };
 FileStamp stamp_of(const std::string& path);
 FileStamp stamp_of(int fd);
+FileStamp stamp_of(const struct stat& about);
 
 // The node's directory for copies.
 std::string stage_directory();

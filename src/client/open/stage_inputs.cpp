@@ -94,14 +94,13 @@ void wait_for_youngest(std::vector<Input>& inputs) {
 
 }  // namespace
 
-InputStamp look_at_input(const std::string& path, struct stat& about) {
+FileStamp look_at_input(const std::string& path, struct stat& about) {
   // NFS and FUSE answer stat from what they remember. This makes them ask.
   struct statx fresh {};
   if (::statx(AT_FDCWD, path.c_str(), AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &fresh) != 0) return {};
   if (!S_ISREG(fresh.stx_mode) || (fresh.stx_mask & STATX_BASIC_STATS) != STATX_BASIC_STATS) return {};
   about = as_stat(fresh);
-  return {about.st_ino, static_cast<std::uint64_t>(about.st_size), ns_of(about.st_mtim),
-          ns_of(about.st_ctim)};
+  return stamp_of(about);
 }
 
 FoundInputs find_inputs(const std::vector<std::string>& patterns, std::size_t most) {

@@ -5,31 +5,22 @@
 #include <sys/stat.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/fd.hpp"
+#include "client/open/stage.hpp"
 
 // Inputs: plain files that all ranks read, copied to every node at MPI_Init (setting posix_stage, ADR 25).
 // This header has the rank's part that needs no MPI.
 namespace millrace::client {
 
-// The state of a file, as all nodes see it. Every change of the file changes at least `status_ns`.
-struct InputStamp {
-  std::uint64_t inode = 0;  // 0: there is no regular file
-  std::uint64_t size = 0;
-  std::int64_t changed_ns = 0;
-  std::int64_t status_ns = 0;  // of the last change of bytes, owner, mode or name
-
-  bool operator==(const InputStamp&) const = default;
-};
-// Asks the file system's server. `about` gets the description of the file on this node.
-InputStamp look_at_input(const std::string& path, struct stat& about);
+// The stamp, from the file system's server. `about` gets the description of the file on this node.
+FileStamp look_at_input(const std::string& path, struct stat& about);
 
 struct Input {
   std::string path;  // absolute
-  InputStamp stamp;
+  FileStamp stamp;
 };
 struct FoundInputs {
   std::vector<Input> inputs;

@@ -85,16 +85,16 @@ TEST_F(Inputs, EachChangeChangesTheStamp) {
   const std::string path = folder + "/changing";
   struct stat about {};
   std::ofstream(path) << "one";
-  const InputStamp first = look_at_input(path, about);
+  const FileStamp first = look_at_input(path, about);
   ::usleep(20'000);
   std::ofstream(path) << "two";
   timespec times[] = {about.st_atim, about.st_mtim};
   EXPECT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
-  const InputStamp second = look_at_input(path, about);
+  const FileStamp second = look_at_input(path, about);
   EXPECT_EQ(first.changed_ns, second.changed_ns);
   EXPECT_NE(first, second);
   std::filesystem::remove(path);
-  EXPECT_EQ(look_at_input(path, about), InputStamp());
+  EXPECT_EQ(look_at_input(path, about), FileStamp());
 }
 
 TEST_F(Inputs, ALookDescribesTheFileAsStatDoes) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/handles/open.hpp"
 
+#include <utility>
+
 #include "front/mpiio/ranks/exchange.hpp"
 
 namespace millrace::front {
@@ -47,6 +49,16 @@ int raise(const Open& open, Status status) {
 int raise_class(const Open& open, int value) {
   PMPI_File_call_errhandler(open.handle, value);  // does not return if errors are fatal
   return value;
+}
+
+std::unique_ptr<Open> open_of(MPI_File handle, const std::string& path, client::Plan& plan) {
+  auto open = std::make_unique<Open>();
+  open->handle = handle;
+  open->path = path;
+  open->file = std::move(plan.file);
+  open->nodes.group = plan.group;
+  open->reads.through = plan.through;
+  return open;
 }
 
 bool all_ranks(Open& open, bool mine) {

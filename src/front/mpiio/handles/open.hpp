@@ -9,9 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "client/open/meeting.hpp"
-#include "client/open/node_copy.hpp"
 #include "client/open/open.hpp"
+#include "client/open/plan.hpp"
 #include "client/start/log.hpp"
 #include "client/view/view.hpp"
 #include "front/mpiio/handles/pointer.hpp"
@@ -131,6 +130,9 @@ struct Open {
     return reader != nullptr && reader->copy != MPI_FILE_NULL && !reader->left ? reader->copy : handle;
   }
 };
+
+// Makes the object for a handle of this plan.
+std::unique_ptr<Open> open_of(MPI_File handle, const std::string& path, client::Plan& plan);
 
 // True if `mine` is true on every rank of the file. Collective over the file. All ranks must make the same
 // choice between the pipeline and the MPI library's collective functions. A rank in the pipeline never enters

@@ -63,12 +63,11 @@ std::unique_ptr<Open> remove(MPI_File handle) {
 }
 
 void add_guest(MPI_File handle, const std::string& path) {
-  auto open = std::make_unique<Open>();
-  open->handle = handle;
-  open->path = path;
+  client::Plan plan;
+  plan.file = client::open(client::guest_of(path, client::process_settings().file));
+  std::unique_ptr<Open> open = open_of(handle, path, plan);
   open->guest = true;
   open->writable = false;
-  open->file = client::open(client::guest_of(path, client::process_settings().file));
   add(std::move(open));
 }
 

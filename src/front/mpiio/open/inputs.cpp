@@ -13,6 +13,7 @@
 #include "client/open/company.hpp"
 #include "client/open/node_copy.hpp"
 #include "client/open/own_process.hpp"
+#include "client/open/plan.hpp"
 #include "client/open/stage_inputs.hpp"
 #include "front/mpiio/handles/table.hpp"
 #include "front/mpiio/open/opening.hpp"
@@ -48,7 +49,7 @@ class Errors {
 
 // A file, as rank 0 tells all ranks, which run the same build. The names follow each other.
 struct Listed {
-  client::InputStamp stamp;
+  client::FileStamp stamp;
   std::uint64_t group;
   std::uint64_t length;  // of the name
 };
@@ -94,8 +95,7 @@ std::vector<client::HeldCopy>& held() {
 // Offers the copy to the hooks of libc, if the file is still as rank 0 saw it before the copy was made.
 bool offer(const client::Input& input, const client::StagedCopy& copy) {
   struct stat about {};
-  const client::FileStamp original{input.stamp.inode, input.stamp.size, input.stamp.changed_ns};
-  if (copy.original != original || client::look_at_input(input.path, about) != input.stamp) return false;
+  if (copy.original != input.stamp || client::look_at_input(input.path, about) != input.stamp) return false;
   client::HeldCopy own(copy.fd);
   if (!own.valid() || !offer_copy(about, own.get())) return false;
   held().push_back(std::move(own));
@@ -145,11 +145,12 @@ void copy_inputs() {
   const Errors come_back;
   if (!all_take_part(MPI_COMM_WORLD, Coming::together)) return;
   MpiTeam team(MPI_COMM_WORLD);
-  client::Introduction<std::uint64_t> mine{joins_nodes(settings) && posix_hooks_are_here() ? 0u : 1u, {}};
+  client::Introduction<client::Words> mine{};
+  mine.words.refused = joins_nodes(settings) && posix_hooks_are_here() ? 0 : 1;
   mine.self.node = client::own_place().node();
-  client::Introductions<std::uint64_t, std::uint64_t> heard;
+  client::Introductions<client::Words, std::uint64_t> heard;
   if (!client::introduce(team, mine, heard) || heard.company.on_one_node()) return;
-  if (heard.words != 0) {
+  if (heard.words.refused != 0) {
     if (team.rank() == 0)
       client::log(
           "posix_stage has no effect: it needs libmillrace_posix.so in every rank (`millrace run` preloads "

@@ -41,15 +41,6 @@ bool handle_of_copy(int fd, MPI_File& copy) {
   return opened;
 }
 
-// Completes a file whose bytes the agents bring.
-void set_through(Open& open, MPI_Comm comm, client::Plan& plan) {
-  open.nodes.ranks = ranks_of(comm);
-  open.nodes.meets_at_close = true;
-  open.reads.until_written = true;
-  open.reads.untried = std::move(plan.untried);
-  open.reads.size_at_open = plan.bytes;
-}
-
 }  // namespace
 
 std::function<bool(client::Company&, const client::StagePlan&)> copying(client::Team& team, Reader& reader) {
@@ -76,7 +67,7 @@ client::Plan begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, M
   client::Plan plan = client::plan_read(team, client::own_place(), std::move(wishes));
   if (!plan.ours) return plan;
   std::unique_ptr<Open> open = open_of(handle, path, plan);
-  if (plan.through != Through::none) set_through(*open, comm, plan);
+  if (plan.through != Through::none) set_nodes(*open, comm, plan, true);
   if (plan.one_node || plan.through != Through::none) {
     open->writable = false;
     open->reads.alone = true;

@@ -58,16 +58,6 @@ client::Wishes wishes_to_write(int rank, int size, const char* filename, int amo
   return wishes;
 }
 
-// Completes a file that several nodes have open.
-void set_routed(Open& open, MPI_Comm comm, const client::Plan& plan) {
-  open.nodes.routed = true;
-  open.nodes.ranks = ranks_of(comm);
-  open.nodes.looks_again = plan.first_of_node;
-  open.nodes.meets_at_close = client::may_join_late(open.file->settings());
-  open.reads.until_written = plan.through != Through::none;
-  open.reads.alone = open.reads.until_written;
-}
-
 // Adds the handle if the plan is ours.
 client::Plan accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File handle,
                         bool opened, bool admitted) {
@@ -81,13 +71,14 @@ client::Plan accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info
   std::unique_ptr<Open> open = open_of(handle, path, plan);
   open->nodes.bypassed = plan.apart != Apart::no;
   open->nodes.one = plan.one_node;
+  open->nodes.routed = !plan.one_node && plan.apart == Apart::no;
   open->reads.alone = plan.reads_alone;
   if (open->nodes.bypassed)
     bypass_same_file(open->file->number(), client::why(Apart::left_before));
   else if (plan.one_node)
     open->sweep = {sieve_bytes(handle, path), plan.costs.call_ps / plan.costs.swept_byte_ps};
   else
-    set_routed(*open, comm, plan);
+    set_nodes(*open, comm, plan, client::may_join_late(open->file->settings()));
   const bool speaks = team.rank() == 0 && (!plan.one_node || client::is_first_of_node());
   if (open->nodes.bypassed && speaks) client::tell(plan.apart, path, settings);
   if ((amode & MPI_MODE_APPEND) == 0) open->pointer.start(0, true);

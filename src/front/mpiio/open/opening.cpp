@@ -82,14 +82,13 @@ client::Wishes wishes_of(const char* filename, MPI_Info info, bool opened, bool 
   return wishes;
 }
 
-std::unique_ptr<Open> open_of(MPI_File handle, const std::string& path, client::Plan& plan) {
-  auto open = std::make_unique<Open>();
-  open->handle = handle;
-  open->path = path;
-  open->file = std::move(plan.file);
-  open->nodes.group = plan.group;
-  open->reads.through = plan.through;
-  return open;
+void set_nodes(Open& open, MPI_Comm comm, client::Plan& plan, bool meets_at_close) {
+  open.nodes.ranks = ranks_of(comm);
+  open.nodes.looks_again = plan.first_of_node;
+  open.nodes.meets_at_close = meets_at_close;
+  open.reads.alone = open.reads.until_written = plan.through != client::Through::none;
+  open.reads.untried = std::move(plan.untried);
+  open.reads.size_at_open = plan.bytes;
 }
 
 // Below MPI_THREAD_MULTIPLE the program ensures that MPI calls do not overlap. But any thread may call libc's

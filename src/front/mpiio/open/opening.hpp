@@ -24,8 +24,9 @@ Settings settings_of(MPI_Info info, const char* filename);
 // has bytes of the file and cannot be ended.
 client::Wishes wishes_of(const char* filename, MPI_Info info, bool opened, bool admitted);
 
-// The object for a handle that all ranks have opened by this plan.
-std::unique_ptr<Open> open_of(MPI_File handle, const std::string& path, client::Plan& plan);
+// Completes an open of a file that several nodes have open, or of which the agents bring the bytes.
+// Collective.
+void set_nodes(Open& open, MPI_Comm comm, client::Plan& plan, bool meets_at_close);
 
 // Tells the client how the program uses threads. Call it before the first use of the session.
 void ask_for_threads();

@@ -98,7 +98,7 @@ bool wait_asleep(int started, MPI_Request& request, const Late& late) {
 
 MpiTeam::MpiTeam(MPI_Comm comm) : MpiTeam(comm, naming(comm), naming(comm)) {}
 
-MpiTeam::MpiTeam(MPI_Comm comm, Late late) : MpiTeam(comm, {2 * late.after_ms, late.act}, late) {}
+MpiTeam::MpiTeam(MPI_Comm comm, const Late& late) : MpiTeam(comm, {2 * late.after_ms, late.act}, late) {}
 
 MpiTeam::MpiTeam(MPI_Comm comm, Late missing, Late late)
     : comm_(comm), missing_(std::move(missing)), late_(std::move(late)) {

@@ -37,7 +37,7 @@ bool wait_asleep(int started, MPI_Request& request, const Late& late = {});
 class MpiTeam final : public client::Team {
  public:
   explicit MpiTeam(MPI_Comm comm);
-  MpiTeam(MPI_Comm comm, Late late);
+  MpiTeam(MPI_Comm comm, const Late& late);
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
