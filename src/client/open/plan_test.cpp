@@ -85,21 +85,13 @@ void expect_apart(std::vector<std::unique_ptr<Rank>> ranks, Apart apart) {
 
 TEST(Plan, RanksOfOneNodeNeedNoAgentOfAnotherOne) {
   auto ranks = ranks_on(1);
+  ranks[1]->wishes.words.library = 2000;  // the other has written no such file
   agree(ranks, plan_write);
   for (const auto& rank : ranks) {
-    EXPECT_TRUE(rank->plan.ours && rank->plan.one_node);
-    EXPECT_EQ(rank->plan.apart, Apart::no);
+    EXPECT_TRUE(rank->plan.ours && rank->plan.one_node && rank->plan.apart == Apart::no);
+    EXPECT_EQ(rank->request().library, 2000U);
     EXPECT_EQ(rank->plan.group, ranks[0]->plan.group);
     EXPECT_EQ(rank->request().members, ranks_of_node);
-  }
-}
-
-TEST(Plan, RanksBeginAFileOfASeriesWithOneFactorOfTheLibrary) {
-  for (const std::uint16_t nodes : {std::uint16_t{1}, std::uint16_t{2}}) {
-    auto ranks = ranks_on(nodes);
-    ranks[1]->wishes.words.library = 2000;  // the others have written no file of the series
-    agree(ranks, plan_write);
-    for (const auto& rank : ranks) EXPECT_EQ(rank->request().library, 2000U);
   }
 }
 
