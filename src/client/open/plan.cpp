@@ -194,10 +194,11 @@ void open_target(Team& team, Place& place, const Wishes& wishes, Plan& plan) {
   const bool first = team.rank() == 0, writes = (wishes.mode & O_ACCMODE) != O_RDONLY;
   const auto open = [&](int mode, const FileSettings* makes) {
     Result<Fd> target = place.open_target(wishes.path, mode, makes);
-    const int error = target ? 0 : std::max(target.status().error(), 1);
     plan.opened.reset();
-    if (error == 0) plan.opened = *std::move(target);
-    return error;
+    const int error = target.status().error();
+    if (!target) return error != 0 ? error : EIO;
+    plan.opened = *std::move(target);
+    return 0;
   };
   if (first) plan.error = open(wishes.mode, writes ? &wishes.settings.file : nullptr);
   if (!tell(team, plan.error)) plan.error = EIO;
