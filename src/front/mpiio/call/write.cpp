@@ -177,7 +177,8 @@ int past_pipeline(Call& call) {
   Open& open = call.open;
   const Timed timed(*open.file);
   const Unsieved unsieved(call);
-  if (!call.one_piece || (fits_into_hole(call) && !unsieved.held())) return write_own_pieces(call);
+  const bool sieves = !call.one_piece && open.library_sieves;
+  if (sieves || (fits_into_hole(call) && !unsieved.held())) return write_own_pieces(call);
   const int error = by_library_alone(call);
   if (error == MPI_SUCCESS) open.file->note_direct_write(call.hull);
   return error;

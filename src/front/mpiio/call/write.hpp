@@ -11,7 +11,8 @@ namespace millrace::front {
 bool enters_pipeline(const Call& call);
 
 int by_pipeline(Call& call);
-// One piece by the library's independent function. Pieces with holes between them by this process itself.
+// By the library's independent function; but pieces with holes between them by this process itself, if the library
+// might sieve them.
 int past_pipeline(Call& call);
 
 // For a call without bytes. The view may have no byte either, and no map.

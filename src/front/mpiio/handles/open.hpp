@@ -114,6 +114,7 @@ struct Open {
   Begun begun;
   OnFirst first;
   client::Sweep sweep;  // for direct writes with holes (open/sieving.hpp); window 0: no data sieving
+  bool library_sieves = true;  // Sieving::by_library
   bool atomic = false;
   bool writable = true;
   bool guest = false;  // the MPI library alone uses this handle, after a question for pending bytes

@@ -73,10 +73,12 @@ client::Plan accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info
   open->nodes.one = plan.one_node;
   open->nodes.routed = !plan.one_node && plan.apart == Apart::no;
   open->reads.alone = plan.reads_alone;
+  const Sieving sieving = sieving_of(handle, path);
+  open->library_sieves = sieving.by_library;
   if (open->nodes.bypassed)
     bypass_same_file(open->file->number(), client::why(Apart::left_before));
   else if (plan.one_node)
-    open->sweep = {sieve_bytes(handle, path), plan.costs.call_ps / plan.costs.swept_byte_ps};
+    open->sweep = {sieving.window, plan.costs.call_ps / plan.costs.swept_byte_ps};
   else
     set_nodes(*open, comm, plan, client::may_join_late(open->file->settings()));
   const bool speaks = team.rank() == 0 && (!plan.one_node || client::is_first_of_node());

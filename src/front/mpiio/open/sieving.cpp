@@ -25,18 +25,18 @@ std::string value_of(MPI_Info info, const char* key) {
 
 }  // namespace
 
-std::uint64_t sieve_bytes(MPI_File handle, const std::string& path) {
+Sieving sieving_of(MPI_File handle, const std::string& path) {
+  MPI_Info info = MPI_INFO_NULL;
+  if (call<Slot::MPI_File_get_info>(Entry::pmpi, handle, &info) != MPI_SUCCESS) return {};
+  const std::string sieves = value_of(info, "romio_ds_write");  // OMPIO has no such hint
+  const std::uint64_t bytes = std::strtoull(value_of(info, "ind_wr_buffer_size").c_str(), nullptr, 10);
+  PMPI_Info_free(&info);
+  if (sieves.empty() || sieves == "disable") return {false, 0};
   // An agent that writes with io_uring (sink=direct) holds no locks.
   if (client::process_settings().file.sink == SinkMode::direct ||
       !is_local_type(type_of_file_system(path.c_str())))
-    return 0;
-  MPI_Info info = MPI_INFO_NULL;
-  if (call<Slot::MPI_File_get_info>(Entry::pmpi, handle, &info) != MPI_SUCCESS) return 0;
-  const std::string sieves = value_of(info, "romio_ds_write");  // Open MPI has no such hint
-  const std::uint64_t bytes = std::strtoull(value_of(info, "ind_wr_buffer_size").c_str(), nullptr, 10);
-  PMPI_Info_free(&info);
-  if (sieves.empty() || sieves == "disable") return 0;
-  return bytes != 0 ? std::min(bytes, most_bytes) : romio_default_bytes;
+    return {};
+  return {true, bytes != 0 ? std::min(bytes, most_bytes) : romio_default_bytes};
 }
 
 }  // namespace millrace::front

@@ -15,7 +15,10 @@ namespace millrace::front {
 // (call/unmapped.hpp), because Open MPI takes no lock, and ROMIO rewrites larger holes than others hold locks
 // for. On other file systems, locks are slow or missing.
 //
-// Returns the largest part of this file that sieving may rewrite at once; 0: sieving is not safe.
-std::uint64_t sieve_bytes(MPI_File handle, const std::string& path);
+struct Sieving {
+  bool by_library = true;    // the library's independent function may sieve: ROMIO, but not OMPIO (ADR 19)
+  std::uint64_t window = 0;  // the largest part of this file that sieving may rewrite at once; 0: it is not safe
+};
+Sieving sieving_of(MPI_File handle, const std::string& path);
 
 }  // namespace millrace::front
