@@ -90,12 +90,14 @@ void Account::note_question() {
 }
 
 void Account::library_took(std::uint64_t ns) {
+  constexpr std::uint64_t longest_ns = 1'000'000'000'000;
   const std::uint64_t calls_ps = calls_ps_.exchange(0, std::memory_order_relaxed);
   if (calls_ps == 0) return;
   const std::uint64_t known = library();
-  const bool longer = ns * 1000 > calls_ps / 1024 * known;
-  const std::uint64_t step = known / 32;
-  library_.store(std::clamp<std::uint64_t>(longer ? known + step : known - step, 64, 8192),
+  const std::uint64_t taken = std::min(std::min(ns, longest_ns) * 1'024'000 / calls_ps, 2 * known);
+  const std::uint64_t weight =
+      std::min<std::uint64_t>(measured_.fetch_add(1, std::memory_order_relaxed) + 1, 256);
+  library_.store(std::clamp<std::uint64_t>(known - known / weight + taken / weight, 64, 8192),
                  std::memory_order_relaxed);
 }
 

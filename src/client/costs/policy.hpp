@@ -62,8 +62,8 @@ class Account {
   void library_begins(std::uint64_t calls_ps) { calls_ps_.store(calls_ps, std::memory_order_relaxed); }
   // Learns from a call that took `ns`, if it is one of these.
   void library_took(std::uint64_t ns);
-  // The median of taken by expected time of these calls, in 1024ths. A step is 3 %: so some calls that waited
-  // for a disk or a processor change little.
+  // The mean of taken by expected time of these calls, at most of the last 256, in 1024ths. A call that waited for a
+  // disk or a processor counts as twice as long as the others.
   std::uint64_t library() const { return library_.load(std::memory_order_relaxed); }
   // The reason after pays_to_enter() was false: the time that the pipeline would have saved, and its cost.
   Ground too_little(std::uint64_t piece_bytes, const Entrance& entrance) const;
@@ -76,6 +76,7 @@ class Account {
   std::atomic<bool> unasked_{false};  // the next read would have to ask, if its file were in the pipeline
   std::atomic<std::uint64_t> calls_ps_{0};
   std::atomic<std::uint64_t> library_;
+  std::atomic<std::uint64_t> measured_{0};  // calls of which library_ is the mean
 };
 
 }  // namespace millrace::client

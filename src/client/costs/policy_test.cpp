@@ -169,17 +169,17 @@ TEST(Account, TheLibrarysCallsTellWhatTheyCost) {
   const Transfer row{.bytes = 3200, .pieces = 1, .calls = 1};
   const Expected before = expected(costs, row);
   EXPECT_EQ(before.calls_ps, before.direct_ps);
-  // Every fourth call waits for a processor.
+  // One of sixteen calls waits for a processor.
   for (int i = 0; i < 400; ++i) {
     account.library_begins(before.calls_ps);
-    account.library_took(i % 4 == 3 ? 1'000'000 : before.calls_ps / 4000);
+    account.library_took(i % 16 == 15 ? 1'000'000 : before.calls_ps / 4000);
     account.library_took(1);  // of no such call
   }
   Transfer measured = row;
   measured.library = account.library();
   const Expected after = expected(costs, measured);
   EXPECT_NEAR(static_cast<double>(after.direct_ps), static_cast<double>(before.direct_ps) / 4,
-              static_cast<double>(before.direct_ps) / 40);
+              static_cast<double>(before.direct_ps) / 25);
   EXPECT_EQ(after.pipeline_ps, before.pipeline_ps);
   EXPECT_EQ(after.calls_ps, before.calls_ps);
   EXPECT_TRUE(choose({}, {}, row, costs).pipeline);
