@@ -90,15 +90,15 @@ void Account::note_question() {
 }
 
 void Account::library_took(std::uint64_t ns) {
-  constexpr std::uint64_t longest_ns = 1'000'000'000'000;
+  constexpr std::uint64_t assumed = 16;  // the estimate before the first call counts as so many calls
   const std::uint64_t calls_ps = calls_ps_.exchange(0, std::memory_order_relaxed);
   if (calls_ps == 0) return;
-  const std::uint64_t known = library();
-  const std::uint64_t taken = std::min(std::min(ns, longest_ns) * 1'024'000 / calls_ps, 2 * known);
-  const std::uint64_t weight =
-      std::min<std::uint64_t>(measured_.fetch_add(1, std::memory_order_relaxed) + 1, 256);
-  library_.store(std::clamp<std::uint64_t>(known - known / weight + taken / weight, 64, 8192),
-                 std::memory_order_relaxed);
+  const double known = library_.load(std::memory_order_relaxed);
+  const double taken =
+      std::min(1024.0 * 1000 * static_cast<double>(ns) / static_cast<double>(calls_ps), 2 * known);
+  const std::uint64_t calls = measured_.fetch_add(1, std::memory_order_relaxed) + assumed;
+  const double mean = known + (taken - known) / static_cast<double>(std::min<std::uint64_t>(calls, 256));
+  library_.store(std::clamp(mean, 64.0, 8192.0), std::memory_order_relaxed);
 }
 
 Ground Account::too_little(std::uint64_t piece_bytes, const Entrance& entrance) const {

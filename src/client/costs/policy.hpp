@@ -47,7 +47,8 @@ struct Entrance {
 class Account {
  public:
   // `library`: library() of the last file like this one, as the ranks agreed.
-  explicit Account(const Costs& costs, std::uint64_t library = 1024) : costs_(costs), library_(library) {}
+  explicit Account(const Costs& costs, std::uint64_t library = 1024)
+      : costs_(costs), library_(static_cast<double>(library)) {}
 
   // Counts a transfer that the pipeline would make faster. True: the file should enter the pipeline.
   bool pays_to_enter(const Expected& expected, const Entrance& entrance);
@@ -62,9 +63,13 @@ class Account {
   void library_begins(std::uint64_t calls_ps) { calls_ps_.store(calls_ps, std::memory_order_relaxed); }
   // Learns from a call that took `ns`, if it is one of these.
   void library_took(std::uint64_t ns);
-  // The mean of taken by expected time of these calls, at most of the last 256, in 1024ths. A call that waited for a
-  // disk or a processor counts as twice as long as the others.
-  std::uint64_t library() const { return library_.load(std::memory_order_relaxed); }
+  // The mean of taken by expected time of these calls, at most of the last 256, in 1024ths. A call that
+  // waited for a disk or a processor counts as twice as long as the others.
+  std::uint64_t library() const {
+    return static_cast<std::uint64_t>(library_.load(std::memory_order_relaxed));
+  }
+  // True if library() comes from calls on this file.
+  bool has_measured() const { return measured_.load(std::memory_order_relaxed) != 0; }
   // The reason after pays_to_enter() was false: the time that the pipeline would have saved, and its cost.
   Ground too_little(std::uint64_t piece_bytes, const Entrance& entrance) const;
 
@@ -75,7 +80,7 @@ class Account {
   std::atomic<std::uint64_t> missed_ps_{0};
   std::atomic<bool> unasked_{false};  // the next read would have to ask, if its file were in the pipeline
   std::atomic<std::uint64_t> calls_ps_{0};
-  std::atomic<std::uint64_t> library_;
+  std::atomic<double> library_;
   std::atomic<std::uint64_t> measured_{0};  // calls of which library_ is the mean
 };
 

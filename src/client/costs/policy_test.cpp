@@ -170,7 +170,7 @@ TEST(Account, TheLibrarysCallsTellWhatTheyCost) {
   const Expected before = expected(costs, row);
   EXPECT_EQ(before.calls_ps, before.direct_ps);
   // One of sixteen calls waits for a processor.
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 2000; ++i) {
     account.library_begins(before.calls_ps);
     account.library_took(i % 16 == 15 ? 1'000'000 : before.calls_ps / 4000);
     account.library_took(1);  // of no such call

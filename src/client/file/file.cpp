@@ -166,7 +166,7 @@ Status OpenedFile::close() {
   Status status = settle(Kind::close, withdrawn_.load() ? Extent{} : everything);
   if (!request_.writable) status = {};  // what failed was read from the file itself
   if (status.ok() && counts().any_by_library()) status = make_durable(request_, target_, process_);
-  if (counts().any_by_library()) process_.history().wrote(request_.path, account_.library());
+  if (account_.has_measured()) process_.history().wrote(request_.path, account_.library());
   pieces_.close();
   if (const Status closed = target_.close(); status.ok()) status = closed;
   if (status.ok()) status = request_.named;
