@@ -36,7 +36,7 @@ constexpr std::array<Name, 10> names{{
 constexpr std::uint64_t tail = 6;
 
 // Ranks that poll beside a running agent yield in between. It loses an eighth of what they would take from a
-// process that starts.
+// process that starts. Ranks that sieve hold locks in between, for which the agent waits.
 constexpr std::uint64_t yields = 8;
 
 // `factor` in 1024ths.
@@ -66,7 +66,8 @@ Expected expected(const Costs& costs, const Transfer& transfer) {
   const std::uint64_t calls = transfer.swept != 0 ? by_sweep : by_calls;
   const std::uint64_t direct = scaled(calls, transfer.library) + disk - disk / tail;
   const std::uint64_t agents = system + transfer.bytes * costs.through_byte_ps;
-  const std::uint64_t delay = transfer.met ? agents / 1024 * (transfer.crowding / yields) : 0;
+  const std::uint64_t share = transfer.swept != 0 ? transfer.crowding : transfer.crowding / yields;
+  const std::uint64_t delay = transfer.met ? agents / 1024 * share : 0;
   const std::uint64_t through = records_ps(costs, transfer) + agents + delay;
   const std::uint64_t pipeline = std::max(through, disk) + disk / tail;
   return {direct, pipeline, calls};

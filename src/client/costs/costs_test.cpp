@@ -47,8 +47,10 @@ TEST(Costs, RanksThatHaveMetAndPollDelayTheAgent) {
   const std::uint64_t alone = expected(costs, transfer).pipeline_ps;
   EXPECT_EQ(alone, expected(costs, {1024, 10, 4}).pipeline_ps) << "nobody polls";
   transfer.met = true;
-  EXPECT_EQ(expected(costs, transfer).pipeline_ps, alone + 1024 * 200 / 2)
-      << "half of what the agent works";
+  EXPECT_EQ(expected(costs, transfer).pipeline_ps, alone + 1024 * 200 / 2) << "half of what the agent works";
+  transfer.swept = 4096;
+  EXPECT_EQ(expected(costs, transfer).pipeline_ps, alone + 4 * 1024 * 200) << "beside ranks that sieve";
+  transfer.swept = 0;
   EXPECT_EQ(expected(costs, transfer).direct_ps, expected(costs, {1024, 10, 4}).direct_ps);
   EXPECT_EQ(crowding(4, 2), 1024U);
   EXPECT_EQ(crowding(2, 2), 512U);
