@@ -20,16 +20,21 @@ static void litter(void) {
 
 /* The first rank writes its column by calls with holes. Meanwhile the others write theirs piece by piece: a
  * rank that rewrites holes must not undo that. */
-static void write_beside(const char* directory) {
+static void write_beside(const char* directory, int hint_changes) {
   MPI_File fh;
+  MPI_Info info;
   MPI_Datatype pieces, column;
   char path[4096];
   snprintf(path, sizeof path, "%s/beside", directory);
   CHECK(MPI_Type_vector(rows, row, row * nranks, MPI_BYTE, &pieces));
   CHECK(MPI_Type_create_resized(pieces, 0, (MPI_Aint)rows * row * nranks, &column));
   CHECK(MPI_Type_commit(&column));
-  CHECK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh));
-  CHECK(MPI_File_set_view(fh, 0, MPI_BYTE, rank == 0 ? column : MPI_BYTE, "native", MPI_INFO_NULL));
+  CHECK(MPI_Info_create(&info));
+  if (hint_changes) CHECK(MPI_Info_set(info, "romio_ds_write", "disable"));
+  CHECK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &fh));
+  if (hint_changes) CHECK(MPI_Info_set(info, "romio_ds_write", "enable"));
+  CHECK(MPI_File_set_view(fh, 0, MPI_BYTE, rank == 0 ? column : MPI_BYTE, "native", info));
+  CHECK(MPI_Info_free(&info));
   for (int turn = 0; turn < 5; turn++) {
     memset(data, 16 * turn + rank, sizeof data);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -93,6 +98,7 @@ int main(int argc, char** argv) {
   CHECK(MPI_Type_free(&column));
   CHECK(MPI_Type_free(&pieces));
   passed("holes");
-  write_beside(argv[1]);
+  write_beside(argv[1], 0);
+  write_beside(argv[1], 1);
   return finish();
 }

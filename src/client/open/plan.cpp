@@ -188,21 +188,23 @@ void refuse(Team& team, Place& place, const std::string& line, int error, Plan& 
   plan.error = error;
 }
 
-// Rank 0 opens the file, and makes it if the mode asks for that. Then the other ranks of its node open it. If
-// one of them cannot, `plan.opened` is not valid there, and the library's open fails.
+// Rank 0 opens the file, and makes it if the mode asks for that. Then the other ranks of its node open it.
 void open_target(Team& team, Place& place, const Wishes& wishes, Plan& plan) {
-  const bool first = team.rank() == 0, writes = (wishes.mode & O_ACCMODE) != O_RDONLY;
-  const auto open = [&](int mode, const FileSettings* makes) {
-    Result<Fd> target = place.open_target(wishes.path, mode, makes);
-    plan.opened.reset();
-    const int error = target.status().error();
-    if (!target) return error != 0 ? error : EIO;
-    plan.opened = *std::move(target);
-    return 0;
-  };
-  if (first) plan.error = open(wishes.mode, writes ? &wishes.settings.file : nullptr);
-  if (!tell(team, plan.error)) plan.error = EIO;
-  if (plan.error == 0 && !first && !plan.elsewhere) (void)open(wishes.mode & ~(O_CREAT | O_EXCL), nullptr);
+  constexpr int none = 1 << 20;  // above all errors
+  const bool writes = (wishes.mode & O_ACCMODE) != O_RDONLY;
+  for (const bool first : {true, false}) {
+    int error = none;
+    if (!plan.elsewhere && first == (team.rank() == 0)) {
+      const int mode = first ? wishes.mode : wishes.mode & ~(O_CREAT | O_EXCL);
+      Result<Fd> target =
+          place.open_target(wishes.path, mode, first && writes ? &wishes.settings.file : nullptr);
+      if (const int failed = target.status().error(); !target) error = failed != 0 ? failed : EIO;
+      plan.opened = target ? *std::move(target) : Fd();
+    }
+    const int all = team.least(error);
+    plan.error = all == none ? 0 : all == 0 ? EIO : all;
+    if (plan.error != 0) return;
+  }
 }
 
 // A route with one file server, which is rank 0's node.

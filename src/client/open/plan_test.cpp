@@ -258,19 +258,14 @@ TEST(Plan, AFileOfOneNodeHasThatNodeAsItsFileServer) {
   }
 }
 
-// Its library must not open the stand-in of the node in place of the file.
-TEST(Plan, ARankThatCannotOpenTheFileOfItsNodeHasNothingToOpen) {
-  OnFirst file(2);
-  file.ranks[1]->wishes.path += ".not";
-  file.expect(0);
-  for (const auto& rank : file.ranks) EXPECT_EQ(rank->plan.opened.valid(), rank != file.ranks[1]);
-}
-
 TEST(Plan, AFileOfOneNodeIsRefusedOnAllRanksForTheSameReason) {
   OnFirst(2, O_RDONLY).expect(ENOENT);
   OnFirst there(2, O_RDWR | O_CREAT | O_EXCL);
   there.make();
   there.expect(EEXIST);
+  OnFirst other_name(2);
+  other_name.ranks[1]->wishes.path += ".not";
+  other_name.expect(ENOENT);
   OnFirst differs(2);
   differs.ranks[3]->wishes.words.alike = 1;
   differs.expect(EINVAL);

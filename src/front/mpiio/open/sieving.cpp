@@ -31,9 +31,9 @@ Sieving sieving_of(MPI_File handle, const std::string& path) {
   const std::string sieves = value_of(info, "romio_ds_write");  // OMPIO has no such hint
   const std::uint64_t bytes = std::strtoull(value_of(info, "ind_wr_buffer_size").c_str(), nullptr, 10);
   PMPI_Info_free(&info);
-  if (sieves.empty() || sieves == "disable") return {false, 0};
-  // An agent that writes with io_uring (sink=direct) holds no locks.
-  if (client::process_settings().file.sink == SinkMode::direct ||
+  if (sieves.empty()) return {false, 0};
+  // The program may enable it later. An agent that writes with io_uring (sink=direct) holds no locks.
+  if (sieves == "disable" || client::process_settings().file.sink == SinkMode::direct ||
       !is_local_type(type_of_file_system(path.c_str())))
     return {};
   return {true, bytes != 0 ? std::min(bytes, most_bytes) : romio_default_bytes};
