@@ -11,8 +11,8 @@ namespace millrace::front {
 bool enters_pipeline(const Call& call);
 
 int by_pipeline(Call& call);
-// By the library's independent function; but pieces with holes between them by this process itself, if the library
-// might sieve them.
+// By the library's independent function; but pieces with holes between them by this process itself, if the
+// library might sieve them.
 int past_pipeline(Call& call);
 
 // For a call without bytes. The view may have no byte either, and no map.

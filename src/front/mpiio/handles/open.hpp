@@ -113,7 +113,7 @@ struct Open {
   Reads reads;
   Begun begun;
   OnFirst first;
-  client::Sweep sweep;  // for direct writes with holes (open/sieving.hpp); window 0: no data sieving
+  client::Sweep sweep;         // for direct writes with holes (open/sieving.hpp); window 0: no data sieving
   bool library_sieves = true;  // Sieving::by_library
   bool atomic = false;
   bool writable = true;

@@ -16,8 +16,9 @@ namespace millrace::front {
 // for. On other file systems, locks are slow or missing.
 //
 struct Sieving {
-  bool by_library = true;    // the library's independent function may sieve: ROMIO, but not OMPIO (ADR 19)
-  std::uint64_t window = 0;  // the largest part of this file that sieving may rewrite at once; 0: it is not safe
+  bool by_library = true;  // the library's independent function may sieve: ROMIO, but not OMPIO (ADR 19)
+  std::uint64_t window =
+      0;  // the largest part of this file that sieving may rewrite at once; 0: it is not safe
 };
 Sieving sieving_of(MPI_File handle, const std::string& path);
 
