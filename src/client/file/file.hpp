@@ -43,7 +43,7 @@ struct OpenRequest {
   bool only_reads() const { return !writable && stand_in.empty(); }
 };
 
-// What comes after a flush of an extent.
+// The event that follows a flush of an extent.
 enum class Before {
   read,    // The MPI library or this process reads the extent. The pending bytes there of all ranks of this
            // node reach the file system; after others_write, those of all nodes.
