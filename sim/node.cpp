@@ -61,8 +61,8 @@ void Node::start() {
     const bool of_file = line.find(R"("kind":"agent_file")") != std::string::npos;
     if (of_file && line.find(R"("error":"")") == std::string::npos) say(line);
   };
-  agent_ =
-      std::make_unique<Agent>(*this, watch, Rounds::Ways{[this] { return clock_.now_ns(); }, say, report});
+  const auto now_ns = [this] { return clock_.now_ns(); };
+  agent_ = std::make_unique<Agent>(*this, watch, Rounds::Ways{now_ns, say, report, now_ns});
   world_.net.on_change(number_, [this] { plan(now()); });
   world_.disk.of(process_).on_change([this] { plan(now()); });
 }

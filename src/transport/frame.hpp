@@ -16,7 +16,7 @@
 // frames to each other through a link (link.hpp).
 namespace millrace::transport {
 
-inline constexpr std::uint32_t protocol_version = 17;
+inline constexpr std::uint32_t protocol_version = 18;
 
 enum class Kind : std::uint16_t {
   pad = 0,    // skip to the end of the ring

@@ -195,6 +195,8 @@ class Core {
   std::uint64_t ledger_mark(FileSlot file) const;
   // True if the records before the mark outlive this process, or if the file has no working ledger.
   bool kept(FileSlot file, std::uint64_t mark) const;
+  // The bytes of all records so far.
+  std::uint64_t taken_bytes() const;
   // True if nothing is open, buffered or in flight.
   bool idle() const;
   // Call it when idle(), before the process ends. False: a last try for stuck ledgers has begun, and idle()

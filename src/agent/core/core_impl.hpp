@@ -43,6 +43,7 @@ struct Core::Impl {
   std::vector<Reply> replies;
   std::vector<std::string> reports;
   std::vector<std::string> messages;
+  std::uint64_t taken_bytes = 0;
   bool tracing = false;
   bool telling = true;
   std::vector<Span> spans;
@@ -78,6 +79,7 @@ struct Core::Impl {
       to.keep(offset, data, stamp);
       shared.ledger_full |= !to.ledger->ready();
     }
+    taken_bytes += data.size();
     to.write(offset, data);
   }
 };

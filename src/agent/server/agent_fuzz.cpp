@@ -88,13 +88,13 @@ class World {
                first_tag,
                {}};
   Core core_{storage_, "/nowhere"};
-  Rounds rounds_{
-      core_,
-      links_,
-      *page_,
-      timeline_,
-      {[this] { return timeline_.now_ns(); }, [](const std::string&) {}, [](const std::string&) {}},
-      250'000'000};
+  Rounds rounds_{core_,
+                 links_,
+                 *page_,
+                 timeline_,
+                 {[this] { return timeline_.now_ns(); }, [](const std::string&) {}, [](const std::string&) {},
+                  [] { return 0; }},
+                 250'000'000};
   std::uint16_t port_ = 0;
   transport::Producer rings_[2];
   SenderId ids_[2] = {};

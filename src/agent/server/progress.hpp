@@ -27,6 +27,11 @@ class Progress {
     turned();
     page_.moved.fetch_add(1, std::memory_order_relaxed);
   }
+  // Shows ranks how much work their agent has done so far.
+  void worked(std::uint64_t bytes, std::uint64_t ns) {
+    page_.taken_bytes.store(bytes);
+    page_.worked_ns.store(ns);
+  }
   // Passes the signs of agents downstream on. Sends a sign to agents upstream if there is news.
   void share(std::uint64_t now_ns) {
     if (std::exchange(heard_, links_.progress()) != links_.progress()) {

@@ -88,12 +88,13 @@ class ReceptionTest : public testing::Test {
                1u << 20,   {}};
   std::unique_ptr<transport::AgentPage> page_ = std::make_unique<transport::AgentPage>();
   Core core_{storage_, "/tmp"};
-  Rounds rounds_{core_,
-                 links_,
-                 *page_,
-                 timeline_,
-                 {[] { return 1000; }, [](const std::string&) {}, [](const std::string&) {}},
-                 250'000'000};
+  Rounds rounds_{
+      core_,
+      links_,
+      *page_,
+      timeline_,
+      {[] { return 1000; }, [](const std::string&) {}, [](const std::string&) {}, [] { return 0; }},
+      250'000'000};
   Epoll epoll_;
   const Fd shown_{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
   std::optional<Reception> reception_;

@@ -32,6 +32,7 @@ class Rounds {
     std::function<std::uint64_t()> stamp;                 // the time, by the clock that the page names
     std::function<void(const std::string& line)> log;     // errors that no rank can receive
     std::function<void(const std::string& line)> report;  // Core's
+    std::function<std::uint64_t()> worked_ns;  // the time of the processors that this agent has used
   };
   Rounds(Core& core, Links& links, transport::AgentPage& page, const io::Clock& clock, Ways ways,
          std::uint64_t share_every_ns);

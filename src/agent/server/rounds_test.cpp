@@ -87,7 +87,7 @@ class RoundsTest : public testing::Test {
                  *page_,
                  timeline_,
                  {[this] { return stamp_; }, [this](const std::string& line) { said_.push_back(line); },
-                  [](const std::string&) {}},
+                  [](const std::string&) {}, [] { return std::uint64_t{7000}; }},
                  250'000'000};
 };
 
@@ -104,6 +104,15 @@ TEST_F(RoundsTest, ARankWhoseClockIsAheadIsServedAtOnce) {
     EXPECT_EQ(storage_.contents(0)[199], std::byte{2});
     EXPECT_EQ(said_, std::vector<std::string>{});
   }
+}
+
+TEST_F(RoundsTest, AnAnswerShowsHowMuchTheAgentHasDone) {
+  Rank rank = join();
+  write(rank, 500, 0, 1);
+  ask(rank, transport::Kind::flush, 17);
+  EXPECT_TRUE(work());
+  EXPECT_EQ(page_->taken_bytes.load(), 100U);
+  EXPECT_EQ(page_->worked_ns.load(), 7000U);
 }
 
 // They overlap. The one that was written later is published first.

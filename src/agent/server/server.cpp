@@ -54,6 +54,12 @@ constexpr bool in_time(std::uint64_t timeout_ms) {
 static_assert(in_time(rule_of("timeout").least) && in_time(setting_default::timeout) &&
               in_time(rule_of("timeout").most));
 
+std::uint64_t processor_ns() {
+  timespec used{};
+  (void)::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(used.tv_nsec);
+}
+
 // Schedulers and users send signals to every process of a step. A signal that a program handles must not end
 // its agent. Signals of the agent's own faults end it, and signals that stop and continue a process work as
 // usual.
@@ -101,11 +107,12 @@ Status Server::make_page() {
   page.stamp_clock = static_cast<std::uint32_t>(clock);
   options_.bounds.agent = page.shown.number;
   core_.set_bounds(options_.bounds);
-  rounds_ = std::make_unique<Rounds>(core_, links_, page, time_,
-                                     Rounds::Ways{[clock] { return transport::read_stamp(clock); },
-                                                  [this](const std::string& line) { log(line); },
-                                                  [this](const std::string& line) { tell(line); }},
-                                     share_every_ns(options_.timeout_ms));
+  rounds_ =
+      std::make_unique<Rounds>(core_, links_, page, time_,
+                               Rounds::Ways{[clock] { return transport::read_stamp(clock); },
+                                            [this](const std::string& line) { log(line); },
+                                            [this](const std::string& line) { tell(line); }, processor_ns},
+                               share_every_ns(options_.timeout_ms));
   return {};
 }
 

@@ -39,8 +39,9 @@ constexpr std::uint64_t tail = 6;
 // process that starts. Beside ranks that sieve, measured files gained nothing from that.
 constexpr std::uint64_t yields = 8;
 
-// `factor` in 1024ths.
+// `factor` in 1024ths; 0: not known.
 std::uint64_t scaled(std::uint64_t ps, std::uint64_t factor) {
+  if (factor == 0) return ps;
   return ps > UINT64_MAX / factor ? UINT64_MAX : ps * factor / 1024;
 }
 
@@ -64,8 +65,9 @@ Expected expected(const Costs& costs, const Transfer& transfer) {
   const std::uint64_t by_sweep =
       costs.call_ps + transfer.pieces * costs.swept_piece_ps + transfer.swept * costs.swept_byte_ps;
   const std::uint64_t calls = transfer.swept != 0 ? by_sweep : by_calls;
-  const std::uint64_t direct = scaled(calls, transfer.library) + disk - disk / tail;
-  const std::uint64_t agents = system + transfer.bytes * costs.through_byte_ps;
+  const std::uint64_t direct = scaled(calls, transfer.factors.library) + disk - disk / tail;
+  const std::uint64_t agents =
+      scaled(system + transfer.bytes * costs.through_byte_ps, transfer.factors.agent);
   const std::uint64_t share = transfer.swept != 0 ? transfer.crowding : transfer.crowding / yields;
   const std::uint64_t delay = transfer.met ? agents / 1024 * share : 0;
   const std::uint64_t through = records_ps(costs, transfer) + agents + delay;

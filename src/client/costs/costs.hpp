@@ -11,6 +11,14 @@
 // The costs of writes on a file system. client/costs/policy.hpp decides by these numbers (ADR 20).
 namespace millrace::client {
 
+// How much longer each part takes than by the costs, in 1024ths: the MPI library's calls on a file, and the
+// agent's work for it. 0: not known. All members are words that grow with the cost: ranks agree on the
+// greatest.
+struct Factors {
+  std::uint64_t library = 0;
+  std::uint64_t agent = 0;
+};
+
 // One transfer of a rank.
 struct Transfer {
   std::uint64_t bytes;
@@ -28,8 +36,7 @@ struct Transfer {
   bool met = false;          // the ranks have met in the MPI library since the previous transfer
   // How much longer the agent's work takes because waiting ranks poll, in 1024ths: crowding().
   std::uint64_t crowding = 0;
-  // How much longer the library's calls on this file take than by the costs, in 1024ths: Account::library().
-  std::uint64_t library = 1024;
+  Factors factors = {};
 };
 
 // How much slower the agent works because of polling ranks, in 1024ths. Ranks that wait in the MPI library

@@ -69,9 +69,19 @@ TEST(Costs, SmallPiecesOfOneCallShareRecords) {
 }
 
 TEST(Costs, WhatTheLibrarysCallsTookIsAFactor) {
-  const Expected both = expected(round_figures(), {.bytes = 1000, .pieces = 10, .calls = 4, .library = 2048});
+  const Expected both =
+      expected(round_figures(), {.bytes = 1000, .pieces = 10, .calls = 4, .factors = {.library = 2048}});
   EXPECT_EQ(both.direct_ps, 2 * 4'100'000U);
   EXPECT_EQ(both.calls_ps, 4'100'000U);
+}
+
+TEST(Costs, WhatTheAgentsWorkTookIsAFactorOfItsPartAlone) {
+  const Transfer transfer{.bytes = 1000, .pieces = 1, .calls = 1};
+  Transfer slower = transfer;
+  slower.factors.agent = 3072;
+  const Expected by_costs = expected(round_figures(), transfer), both = expected(round_figures(), slower);
+  EXPECT_EQ(both.direct_ps, by_costs.direct_ps);
+  EXPECT_EQ(both.pipeline_ps - by_costs.pipeline_ps, 2 * 200'000U);
 }
 
 TEST(Costs, TextBringsThemBack) {

@@ -34,9 +34,12 @@ void History::read(std::string_view path, std::uint64_t bytes, std::uint64_t siz
   past_of(series_of(path)).share = static_cast<std::uint32_t>(std::min(share, double{unknown - 1}));
 }
 
-void History::wrote(std::string_view path, std::uint64_t library) {
+void History::wrote(std::string_view path, const Factors& measured) {
+  if (measured.library == 0 && measured.agent == 0) return;
   const std::lock_guard lock(mutex_);
-  past_of(series_of(path)).library = static_cast<std::uint32_t>(std::min<std::uint64_t>(library, unknown));
+  Factors& known = past_of(series_of(path)).factors;
+  if (measured.library != 0) known.library = measured.library;
+  if (measured.agent != 0) known.agent = measured.agent;
 }
 
 History::Past& History::past_of(std::uint64_t series) {

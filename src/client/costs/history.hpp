@@ -9,6 +9,8 @@
 #include <mutex>
 #include <string_view>
 
+#include "client/costs/costs.hpp"
+
 namespace millrace::client {
 
 // Lessons from the earlier files of a process, for its next ones. A series is a row of files whose names
@@ -20,11 +22,12 @@ class History {
   // The last file of a series.
   struct Past {
     std::uint32_t share = unknown;  // the part of it that this rank has read, in thousandths
-    std::uint32_t library = 0;      // Account::library() at its end; 0: this process has written none
+    Factors factors = {};           // the last known
   };
   Past of(std::string_view path) const;
   void read(std::string_view path, std::uint64_t bytes, std::uint64_t size);
-  void wrote(std::string_view path, std::uint64_t library);
+  // `measured`: Account::measured() at the end.
+  void wrote(std::string_view path, const Factors& measured);
 
   std::atomic<bool> syncs{false};  // the program has called MPI_File_sync, so it is likely to do so again
 

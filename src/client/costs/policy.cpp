@@ -13,6 +13,8 @@ namespace {
 // its own time before a file enters it.
 constexpr std::uint64_t least_gain = 16;
 
+constexpr double least_factor = 64, greatest_factor = 8192;
+
 std::uint64_t saving(const Expected& expected) {
   return expected.direct_ps > expected.pipeline_ps ? expected.direct_ps - expected.pipeline_ps : 0;
 }
@@ -98,7 +100,16 @@ void Account::library_took(std::uint64_t ns) {
       std::min(1024.0 * 1000 * static_cast<double>(ns) / static_cast<double>(calls_ps), 2 * known);
   const std::uint64_t calls = measured_.fetch_add(1, std::memory_order_relaxed) + assumed;
   const double mean = known + (taken - known) / static_cast<double>(std::min<std::uint64_t>(calls, 256));
-  library_.store(std::clamp(mean, 64.0, 8192.0), std::memory_order_relaxed);
+  library_.store(std::clamp(mean, least_factor, greatest_factor), std::memory_order_relaxed);
+}
+
+void Account::agent_worked(std::uint64_t bytes, std::uint64_t ns) {
+  constexpr double assumed = MiB;  // the costs count as so many bytes
+  const double each_ps = static_cast<double>(costs_.byte_ps + costs_.through_byte_ps);
+  const double all = static_cast<double>(bytes) + assumed;
+  const double mean = 1024 * (1000 * static_cast<double>(ns) / each_ps + assumed) / all;
+  agent_.store(static_cast<std::uint64_t>(std::clamp(mean, least_factor, greatest_factor)));
+  worked_.store(true);
 }
 
 Ground Account::too_little(std::uint64_t piece_bytes, const Entrance& entrance) const {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -19,10 +20,14 @@ struct Choice {
   Expected expected = {};
 };
 
-// The agents bring the bytes of reads in pieces below this mean size, if no file server has the file on its
-// own node (ADR 24). Each byte then comes to a file server first. That pays only for small pieces: of these,
-// the MPI library reads whole pages on each node, and the kernel reads ahead for each node.
-inline constexpr std::uint64_t small_read_bytes = 64 * KiB;
+// The bytes that the network carries for a read of a piece of a file that several nodes read, if no file
+// server has the file on its own node (ADR 24). By the agents, each byte comes to a file server first. By the
+// MPI library, the kernel of each node reads ahead at least this many bytes for a piece.
+inline constexpr std::uint64_t read_ahead_bytes = 128 * KiB;
+constexpr std::uint64_t carried_by_agents(std::uint64_t piece_bytes) { return 2 * piece_bytes; }
+constexpr std::uint64_t carried_by_library(std::uint64_t piece_bytes) {
+  return std::max(piece_bytes, read_ahead_bytes);
+}
 
 Choice choose(const Settings& process, const FileSettings& file, const Transfer& transfer,
               const Costs& costs);
@@ -46,9 +51,11 @@ struct Entrance {
 // count of a transfer.
 class Account {
  public:
-  // `library`: library() of the last file like this one, as the ranks agreed.
-  explicit Account(const Costs& costs, std::uint64_t library = 1024)
-      : costs_(costs), library_(static_cast<double>(library)) {}
+  // `factors`: measured() of the last file like this one, as the ranks agreed.
+  explicit Account(const Costs& costs, const Factors& factors = {})
+      : costs_(costs),
+        library_(factors.library != 0 ? static_cast<double>(factors.library) : 1024),
+        agent_(factors.agent) {}
 
   // Counts a transfer that the pipeline would make faster. True: the file should enter the pipeline.
   bool pays_to_enter(const Expected& expected, const Entrance& entrance);
@@ -63,13 +70,19 @@ class Account {
   void library_begins(std::uint64_t calls_ps) { calls_ps_.store(calls_ps, std::memory_order_relaxed); }
   // Learns from a call that took `ns`, if it is one of these.
   void library_took(std::uint64_t ns);
-  // The mean of taken by expected time of these calls, at most of the last 256, in 1024ths. A call that
-  // waited for a disk or a processor counts as twice as long as the others.
-  std::uint64_t library() const {
-    return static_cast<std::uint64_t>(library_.load(std::memory_order_relaxed));
+  // The agent has taken `bytes` of this file's node while the file was open, in `ns` of the processors.
+  void agent_worked(std::uint64_t bytes, std::uint64_t ns);
+  // library: the mean of taken by expected time of these calls, at most of the last 256. A call that waited
+  // for a disk or a processor counts as twice as long as the others.
+  Factors factors() const {
+    return {static_cast<std::uint64_t>(library_.load(std::memory_order_relaxed)),
+            agent_.load(std::memory_order_relaxed)};
   }
-  // True if library() comes from calls on this file.
-  bool has_measured() const { return measured_.load(std::memory_order_relaxed) != 0; }
+  // Those that come from this file.
+  Factors measured() const {
+    const Factors all = factors();
+    return {measured_.load(std::memory_order_relaxed) != 0 ? all.library : 0, worked_.load() ? all.agent : 0};
+  }
   // The reason after pays_to_enter() was false: the time that the pipeline would have saved, and its cost.
   Ground too_little(std::uint64_t piece_bytes, const Entrance& entrance) const;
 
@@ -82,6 +95,8 @@ class Account {
   std::atomic<std::uint64_t> calls_ps_{0};
   std::atomic<double> library_;
   std::atomic<std::uint64_t> measured_{0};  // calls of which library_ is the mean
+  std::atomic<std::uint64_t> agent_;
+  std::atomic<bool> worked_{false};  // agent_worked() has been called
 };
 
 }  // namespace millrace::client

@@ -51,8 +51,8 @@ TEST(Policy, WhereCallsCostMoreThePipelineTakesLargerPieces) {
 }
 
 TEST(Policy, WhatTheLibrarysCallsTookDecides) {
-  EXPECT_TRUE(way_of({.bytes = MiB, .pieces = 1, .calls = 1, .library = 4096}).pipeline);
-  EXPECT_FALSE(way_of({.bytes = 2 * KiB, .pieces = 1, .calls = 1, .library = 256}).pipeline);
+  EXPECT_TRUE(way_of({.bytes = MiB, .pieces = 1, .calls = 1, .factors = {.library = 4096}}).pipeline);
+  EXPECT_FALSE(way_of({.bytes = 2 * KiB, .pieces = 1, .calls = 1, .factors = {.library = 256}}).pipeline);
 }
 
 TEST(Policy, AChosenStrategyAlwaysTakesThePipeline) {
@@ -176,7 +176,7 @@ TEST(Account, TheLibrarysCallsTellWhatTheyCost) {
     account.library_took(1);  // of no such call
   }
   Transfer measured = row;
-  measured.library = account.library();
+  measured.factors = account.factors();
   const Expected after = expected(costs, measured);
   EXPECT_NEAR(static_cast<double>(after.direct_ps), static_cast<double>(before.direct_ps) / 4,
               static_cast<double>(before.direct_ps) / 25);
@@ -184,6 +184,25 @@ TEST(Account, TheLibrarysCallsTellWhatTheyCost) {
   EXPECT_EQ(after.calls_ps, before.calls_ps);
   EXPECT_TRUE(choose({}, {}, row, costs).pipeline);
   EXPECT_FALSE(choose({}, {}, measured, costs).pipeline);
+}
+
+TEST(Account, TheAgentTellsWhatItsWorkCosts) {
+  const Costs costs = typical_costs();
+  const std::uint64_t each_ps = costs.byte_ps + costs.through_byte_ps;
+  Account account(costs, {.library = 2000, .agent = 3000});
+  EXPECT_EQ(account.factors().agent, 3000U) << "of the last file";
+  EXPECT_EQ(account.measured().agent, 0U);
+  account.agent_worked(1023 * MiB, 1023 * MiB * 2 * each_ps / 1000);
+  EXPECT_NEAR(static_cast<double>(account.measured().agent), 2048, 3);
+  EXPECT_EQ(account.measured().library, 0U);
+  account.agent_worked(256, 1'000'000);
+  EXPECT_LT(account.measured().agent, 4096U) << "a start or an end of a small file tells little";
+}
+
+TEST(Policy, TheAgentsReadSmallPiecesBecauseKernelsReadAhead) {
+  EXPECT_LT(carried_by_agents(64 * KiB - 1), carried_by_library(64 * KiB - 1));
+  EXPECT_GE(carried_by_agents(64 * KiB), carried_by_library(64 * KiB));
+  EXPECT_GE(carried_by_agents(MiB), carried_by_library(MiB));
 }
 
 TEST(Account, AFileThatIsReadAfterEveryWriteStaysWithTheLibrary) {

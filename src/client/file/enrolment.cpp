@@ -71,6 +71,7 @@ Reason Enrolment::enroll_with(Session& session) {
     });
   }
   file_bytes.store(status.stx_size);
+  before_ = session.view().work();
   session_.store(&session, std::memory_order_release);
   return Reason::none;
 }

@@ -35,6 +35,8 @@ class Enrolment {
   // ask() makes this node's file system look again.
   Status request(transport::Kind kind, Extent extent);
   Status ask(transport::Kind kind, Extent extent);
+  // What the agent has done, for all files, since this rank registered this one.
+  Work agents_work() const { return session()->view().work() - before_; }
   Status sticky() { return session()->sticky(slot_); }
   // For a rank without a part in the pipeline: the dead agent may have lost bytes of other ranks of the node.
   Status without_agent() const { return bereft_.load() ? Code::lost_agent : Code::ok; }
@@ -68,6 +70,7 @@ class Enrolment {
   std::uint64_t openings_seen_ = 0;         // for Session::knows()
   std::atomic<Session*> session_{nullptr};  // set once, after slot_
   std::uint32_t slot_ = 0;
+  Work before_;                             // of the agent, when this rank registered the file
   std::atomic<bool> held_for_sync_{false};  // hold_for_sync() has been called
   std::atomic<bool> bereft_{false};  // the agent had bytes of other ranks and went before this rank joined it
 };

@@ -43,7 +43,7 @@ OpenedFile::OpenedFile(OpenRequest request, Reason barred, Process& process)
       enrolment_(request_, target_, barred, process),
       guest_(process),
       successor_(process, Guest::Of::successor),
-      account_(request_.costs, request_.library != 0 ? request_.library : 1024),
+      account_(request_.costs, request_.factors),
       pieces_(process, target_, request_.writable),
       reads_(request_, target_, enrolment_, process),
       // The guest may know of writes on other nodes. Once registered, this open has to ask for them.
@@ -89,9 +89,9 @@ bool OpenedFile::enter_pipeline(const Transfer& transfer) {
   known.routed = request_.routing.lanes > 0;
   // The ranks of a node go one way. Once one of them has brought the file into the pipeline, the times of the
   // others' calls no longer count.
-  const std::uint64_t library = account_.library();
-  known.entered = registered() || (library < 1024 && enrolment_.known_to_agent());
-  known.library = known.entered ? 1024 : library;
+  const Factors factors = account_.factors();
+  known.entered = registered() || (factors.library < 1024 && enrolment_.known_to_agent());
+  if (!known.entered) known.factors = factors;
   Session* const session = enrolment_.session();
   known.asks = session != nullptr && session->view().pending(enrolment_.slot(), transfer.hull);
   if (transfer.met || !registered()) known.crowding = crowding(request_.members, process_.processors());
@@ -166,7 +166,7 @@ Status OpenedFile::close() {
   Status status = settle(Kind::close, withdrawn_.load() ? Extent{} : everything);
   if (!request_.writable) status = {};  // what failed was read from the file itself
   if (status.ok() && counts().any_by_library()) status = make_durable(request_, target_, process_);
-  if (account_.has_measured()) process_.history().wrote(request_.path, account_.library());
+  process_.history().wrote(request_.path, account_.measured());
   pieces_.close();
   if (const Status closed = target_.close(); status.ok()) status = closed;
   if (status.ok()) status = request_.named;
@@ -195,6 +195,8 @@ Status OpenedFile::settle(Kind kind, Extent extent) {
   const bool safe =
       !session->view().dirty(enrolment_.slot()) && request_.settings.durability == Durability::server;
   Status status = enrolment_.request(kind, extent);
+  const Work done = enrolment_.agents_work();
+  if (done.bytes != 0) account_.agent_worked(done.bytes, done.ns);
   if (kind == Kind::close && request_.settings.strategy == Strategy::journal && !session->lost())
     session->with_protected([this](ProtectedFiles& files, std::uint32_t) { files.end(enrolment_.slot()); });
   // An agent that died without bytes of this file has lost nothing.

@@ -28,7 +28,7 @@ struct OpenRequest {
   FileSettings settings;      // after hints
   bool writable = true;
   Costs costs = {};                 // costs of its file system, the same for all ranks, and
-  std::uint64_t library = 0;        // Account::library() of the last such file; 0: none
+  Factors factors = {};             // of the last such file
   transport::Routing routing = {};  // for ranks on several nodes whose agents work together
   bool through = false;             // the agents carry reads too
   Reason left = Reason::none;       // why all ranks leave the file to the MPI library

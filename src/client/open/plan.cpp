@@ -78,7 +78,7 @@ void open_everywhere(Team& team, Place& place, OpenRequest request, const Meetin
                     .members = request.members,
                     .settings = request.settings,
                     .costs = request.costs,
-                    .library = request.library};
+                    .factors = request.factors};
   const bool late = request.late;
   plan.file = place.open(std::move(request));
   if (!across) return;
@@ -278,7 +278,7 @@ Plan plan_write(Team& team, Place& place, Wishes wishes) {
                    .members = meeting.members,
                    .settings = meeting.settings,
                    .costs = plan.costs,
-                   .library = all.library,
+                   .factors = all.factors,
                    .routing = meeting.routing,
                    .through = plan.through != Through::none,
                    .found = std::move(wishes.found),

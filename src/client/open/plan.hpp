@@ -30,7 +30,7 @@ struct Words {
   std::uint64_t writable;       // one is open for writing
   std::uint64_t library_reads;  // this rank cannot read the file without the MPI library
   std::uint64_t incoherent;     // this node's cache of the file may not be coherent
-  std::uint64_t library;        // History::Past::library
+  Factors factors;              // History::Past::factors
   // Of rank 0:
   std::uint64_t group;  // a random number
   std::uint64_t stage;  // a Stage

@@ -85,11 +85,11 @@ void expect_apart(std::vector<std::unique_ptr<Rank>> ranks, Apart apart) {
 
 TEST(Plan, RanksOfOneNodeNeedNoAgentOfAnotherOne) {
   auto ranks = ranks_on(1);
-  ranks[1]->wishes.words.library = 2000;  // the other has written no such file
+  ranks[1]->wishes.words.factors.library = 2000;  // the other has written no such file
   agree(ranks, plan_write);
   for (const auto& rank : ranks) {
     EXPECT_TRUE(rank->plan.ours && rank->plan.one_node && rank->plan.apart == Apart::no);
-    EXPECT_EQ(rank->request().library, 2000U);
+    EXPECT_EQ(rank->request().factors.library, 2000U);
     EXPECT_EQ(rank->plan.group, ranks[0]->plan.group);
     EXPECT_EQ(rank->request().members, ranks_of_node);
   }

@@ -39,7 +39,7 @@ std::unique_ptr<File> open_with_costs(const std::string& path, std::uint32_t mem
                .members = members,
                .settings = process_settings().file,
                .costs = typical_costs(),
-               .library = history().of(path).library});
+               .factors = history().of(path).factors});
 }
 
 constexpr int many = 300'000;
@@ -113,6 +113,23 @@ TEST(Ways, TheNextFileOfASeriesBeginsWithWhatTheLibrarysCallsTookOnTheLastOne) {
     const int unknown = small_writes_before_the_pipeline(*other, false);
     RANK_CHECK(known > 0 && 3 * known < 2 * unknown);
     return 0;
+  });
+  EXPECT_EQ(job.wait(rank), 0);
+}
+
+TEST(Ways, TheNextFileOfASeriesBeginsWithWhatTheAgentsWorkTookOnTheLastOne) {
+  Job job("series-agent");
+  for (const char* name : {"dump.1", "dump.2"}) create(job.path(name));
+  const pid_t rank = job.start([&] {
+    const auto last = open_file(job.path("dump.1"));
+    RANK_CHECK(write_range(*last, 1, 0, MiB, 1000) == 0);
+    RANK_CHECK(last->close().ok());
+    const Factors known = history().of(job.path("dump.2")).factors;
+    RANK_CHECK(known.library == 0 && known.agent != 0);
+    return open_with_costs(job.path("dump.2"), 1)->close().ok() &&
+                   history().of(job.path("dump.2")).factors.agent == known.agent
+               ? 0
+               : 1;
   });
   EXPECT_EQ(job.wait(rank), 0);
 }

@@ -11,6 +11,13 @@
 
 namespace millrace::client {
 
+// The work of an agent so far: the bytes that it has taken, and the time of the processors.
+struct Work {
+  std::uint64_t bytes = 0;
+  std::uint64_t ns = 0;
+  Work operator-(const Work& before) const { return {bytes - before.bytes, ns - before.ns}; }
+};
+
 // Reads the agent's page in shared memory: the states of files that ranks of this node have open through the
 // pipeline. Each function costs a few loads and no communication. Thread safe.
 class PageView {
@@ -21,6 +28,9 @@ class PageView {
   transport::FileState& state(std::uint32_t file) const { return page_.files[file]; }
   // Files have slots below this; some of these are free.
   std::uint32_t slots() const { return std::min(page_.slots.load(), transport::max_files); }
+
+  // As of its last answer to a request of some rank.
+  Work work() const { return {page_.taken_bytes.load(), page_.worked_ns.load()}; }
 
   // False if the file system has every byte that any rank of the node wrote to the file.
   bool dirty(std::uint32_t file) const { return state(file).dirty.load(std::memory_order_seq_cst) != 0; }

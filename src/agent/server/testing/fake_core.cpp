@@ -42,6 +42,7 @@ struct Core::Impl {
   bool keep = false;
   bool stuck = false;
   bool late = false;
+  std::uint64_t taken_bytes = 0;
   std::uint64_t answers_ns = UINT64_MAX;
 
   static void put(Target& target, std::uint64_t offset, std::span<const std::byte> data) {
@@ -112,6 +113,7 @@ std::uint64_t Core::file_number(FileSlot file) const {
 
 Status Core::join(SenderId, FileSlot, std::uint32_t, std::uint64_t) { return Code::unsupported; }
 
+std::uint64_t Core::taken_bytes() const { return impl_->taken_bytes; }
 bool Core::ready() const { return !impl_->stuck; }
 bool Core::ready(FileSlot, std::uint32_t) const { return ready(); }
 bool Core::holds_back(SenderId, FileSlot, std::uint32_t) const { return false; }
@@ -121,6 +123,7 @@ void Core::write(SenderId, FileSlot file, std::uint64_t offset, std::span<const 
                  std::uint64_t) {
   Target& target = impl_->targets[file];
   ++target.records;
+  impl_->taken_bytes += data.size();
   if (impl_->hold) {
     target.held.push_back({offset, {data.begin(), data.end()}});
   } else {

@@ -107,13 +107,14 @@ bool goes_through(const Call& call) {
     return carried;
   }
   const std::uint64_t mean = call.bytes / std::max<std::uint64_t>(call.estimate_pieces(), 1);
-  const bool small = mean < client::small_read_bytes;
+  const std::uint64_t by_agents = client::carried_by_agents(mean);
+  const std::uint64_t by_library = client::carried_by_library(mean);
+  const bool small = by_agents < by_library;
   const bool carried = small && agents_carry(open);
   const client::Reason why = small ? client::Reason::small_reads : client::Reason::read_by_each_node;
   client::CallCounts& counts = open.file->counts();
   if (carried || !small)
-    (carried ? counts.why_through : counts.why_not_through)
-        .store({why, mean, mean, client::small_read_bytes});
+    (carried ? counts.why_through : counts.why_not_through).store({why, mean, by_agents, by_library});
   return carried;
 }
 

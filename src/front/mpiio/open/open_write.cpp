@@ -49,7 +49,7 @@ client::Wishes wishes_to_write(int rank, int size, const char* filename, int amo
   words.library_reads =
       client::spans_nodes(size) || !is_local_type(type_of_file_system(wishes.path.c_str())) ? 1 : 0;
   words.incoherent = may_be_incoherent(wishes.found) ? 1 : 0;
-  words.library = client::history().of(wishes.path).library;
+  words.factors = client::history().of(wishes.path).factors;
   wishes.reads = (amode & MPI_MODE_WRONLY) == 0;
   wishes.starts = client::is_last_of_node(size);
   wishes.world = ranks_of_world();
