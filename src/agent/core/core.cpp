@@ -300,7 +300,8 @@ bool Core::dirty(FileSlot slot) const {
 
 Core::News Core::take_news() {
   journal::Retirements& retirements = impl_->shared.retirements;
-  News news{retirements.take_messages(), std::exchange(impl_->reports, {}), retirements.refused()};
+  News news{retirements.take_messages(), std::exchange(impl_->reports, {}), retirements.refused(),
+            impl_->taken_bytes};
   std::ranges::move(std::exchange(impl_->messages, {}), std::back_inserter(news.messages));
   return news;
 }

@@ -178,6 +178,7 @@ class Core {
     std::vector<std::string> reports;
     // The files whose ledgers the disk of the journals does not take back, though nobody needs them any more.
     std::vector<FileIdentity> stuck;
+    std::uint64_t taken_bytes = 0;  // of all records so far
   };
   News take_news();
 
@@ -195,8 +196,6 @@ class Core {
   std::uint64_t ledger_mark(FileSlot file) const;
   // True if the records before the mark outlive this process, or if the file has no working ledger.
   bool kept(FileSlot file, std::uint64_t mark) const;
-  // The bytes of all records so far.
-  std::uint64_t taken_bytes() const;
   // True if nothing is open, buffered or in flight.
   bool idle() const;
   // Call it when idle(), before the process ends. False: a last try for stuck ledgers has begun, and idle()

@@ -5,8 +5,6 @@
 
 namespace millrace::agent {
 
-std::uint64_t Core::taken_bytes() const { return impl_->taken_bytes; }
-
 bool Core::ready() const { return impl_->ready(); }
 
 // A full ledger does not hold back records of agents upstream: they are in no ledger of this node. Otherwise

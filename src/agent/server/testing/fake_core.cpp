@@ -113,7 +113,6 @@ std::uint64_t Core::file_number(FileSlot file) const {
 
 Status Core::join(SenderId, FileSlot, std::uint32_t, std::uint64_t) { return Code::unsupported; }
 
-std::uint64_t Core::taken_bytes() const { return impl_->taken_bytes; }
 bool Core::ready() const { return !impl_->stuck; }
 bool Core::ready(FileSlot, std::uint32_t) const { return ready(); }
 bool Core::holds_back(SenderId, FileSlot, std::uint32_t) const { return false; }
@@ -196,7 +195,7 @@ Core::Look Core::look(FileSlot file) const {
 }
 std::uint64_t Core::ledger_mark(FileSlot) const { return 0; }
 bool Core::kept(FileSlot, std::uint64_t) const { return true; }
-Core::News Core::take_news() { return {{}, std::exchange(impl_->reports, {}), {}}; }
+Core::News Core::take_news() { return {{}, std::exchange(impl_->reports, {}), {}, impl_->taken_bytes}; }
 Status Core::error(FileSlot file) const { return impl_->targets[file].error; }
 bool Core::dirty(FileSlot file) const { return !impl_->targets[file].held.empty(); }
 bool Core::idle() const {
