@@ -9,6 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import exceptions
+import picture
 import rules
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,6 +44,8 @@ def main() -> int:
     problems += [
         f"exceptions.py: {path} drops no result" for path in exceptions.DROPPED_RESULTS if path not in rules.used
     ]
+    if picture.FILE.read_text() != picture.draw():
+        problems.append(f"{picture.FILE.relative_to(ROOT)} is stale: python3 tests/tidy/picture.py")
     print("\n".join(problems) or f"{checked} files follow the rules")
     if checked < 20:
         print("too few files were found to mean anything")
