@@ -1,0 +1,50 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Pages for developers are short, and so are their lines and sentences."""
+
+import re
+from pathlib import Path
+
+import pages
+import pytest
+
+WIDTH = 120  # columns
+MEAN, LONGEST = 18, 35  # words of a sentence
+ADRS = [page for page in sorted((pages.DOCS / "adr").glob("*.md")) if page.name[:4] not in ("0019", "0020")]
+WORDS = {page: 900 for page in ADRS} | {pages.DOCS / "ARCHITECTURE.md": 2500}
+
+
+def sentences(page: Path) -> list[int]:
+    """The words of each sentence. Inline code is one word; tables and headings have no sentences."""
+    found, kind = [], ""
+    for token in pages.PARSER.parse(page.read_text()):
+        kind = token.type if token.nesting == 1 else kind
+        if token.type != "inline" or kind in ("heading_open", "th_open", "td_open"):
+            continue
+        text = "".join("code" if one.type == "code_inline" else one.content or " " for one in token.children)
+        found += [len(one.split()) for one in re.split(r"(?<=[.!?])\s+|(?<=[.!?][)\"])\s+", text) if one.strip()]
+    return found
+
+
+@pytest.mark.parametrize("page", WORDS, ids=pages.name_of)
+def test_a_page_is_short(page):
+    text = page.read_text()
+    assert len(text.split()) <= WORDS[page]
+    assert not [line for line in text.splitlines() if len(line) > WIDTH]
+
+
+@pytest.mark.parametrize("page", WORDS, ids=pages.name_of)
+def test_its_sentences_are_short(page):
+    words = sentences(page)
+    assert max(words) <= LONGEST
+    assert sum(words) / len(words) < MEAN
+
+
+def test_what_the_architecture_names_exists():
+    sources = [path for path in (pages.ROOT / "src").rglob("*") if path.suffix in (".hpp", ".cpp", ".inc", ".S")]
+    code = "\n".join(path.read_text() for path in sources)
+    for name in pages.inline_code(pages.DOCS / "ARCHITECTURE.md"):
+        if re.fullmatch(r"[\w/]+\.[a-zA-Z]+", name) and "/" in name:
+            assert (pages.ROOT / name).exists() or (pages.ROOT / "src" / name).exists(), name
+        elif found := re.fullmatch(r"(?:(\w+)::)?(\w+)\(\)", name):
+            assert all(re.search(rf"\b{part}\b", code) for part in found.groups() if part), name
