@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from millrace.model.published import Curves, Row
 from millrace.model.shapes import Shape
 
 _ABOUT = (
-    "`make model-figures` makes this page; `docs/adr/0017` describes the models. An error is against the nearest",
-    "value in the paper's text. A row marked predicted belongs to a machine to which no number was fitted",
-    "(but its values were known: the ADR says what that means).",
+    "How near is `millrace model` to what papers published? `make model-figures` makes this page;",
+    "[ADR 17](../adr/0017-machines-as-stations.md) describes the models. An error is against the nearest value in the",
+    "paper's text. A row marked predicted belongs to a machine to which no number was fitted. Its values were known:",
+    "the ADR says what that means.",
 )
 ENGINES = ("a300-2", "a300-4", "a300-8")
 
@@ -24,46 +26,52 @@ def markdown(curves: Curves | None = None) -> str:
     """The text of docs/results/model.md."""
     curves = curves or Curves()
     parts = published.document()
-    lines = ["# The papers' machines in virtual time", "", *_ABOUT, ""]
-    for title, key, rows in (
+    compared = [
         ("SX-Aurora TSUBASA", "engines", published.of_engines()),
         ("Catwalk-ROMIO on T2K", "ring", published.of_ring(curves)),
         ("Oakleaf-FX", "file-system", published.of_file_system()),
-    ):
+    ]
+    lines = ["# The papers' machines in virtual time", "", *_ABOUT, "", "## What falls short", ""]
+    lines += [
+        f"- {r.what}: {_number(r.model)}, published: {r.text} {r.unit}"
+        for _, _, rows in compared
+        for r in rows
+        if not r.holds
+    ]
+    lines += _missed(shapes.of_engines() + shapes.of_ring(curves))
+    for title, key, rows in compared:
         lines += [f"## {title}", "", parts[key]["source"] + f". Bar: within {parts[key]['within']:.0%}.", ""]
         lines += _rows(rows)
-    lines += ["## Shapes", "", "Statements of the papers about the curves, as comparisons.", ""]
-    lines += _shapes(shapes.of_engines() + shapes.of_ring(curves))
     lines += ["## What is fitted", ""] + _fitted()
-    pictures = ["sx-aurora", *(f"catwalk-{name}" for name in published.figures())]
-    lines += ["", "## Figures", "", *(f"![{name}](../images/model/{name}.svg)" for name in pictures)]
+    pictures = [f"[{name}](../images/model/catwalk-{name}.svg)" for name in published.figures()]
+    lines += ["", "## Figures", "", "![SX-Aurora](../images/model/sx-aurora.svg)", ""]
+    lines += textwrap.wrap(f"The Catwalk-ROMIO paper's: {', '.join(pictures)}.", 118)
     return "\n".join(lines) + "\n"
 
 
 def _rows(rows: list[Row]) -> list[str]:
     found = ["| what | published | model | error | |", "| --- | --- | --- | --- | --- |"]
     for row in rows:
-        verdict = ("within" if row.holds else "**off**") + (", predicted" if row.predicted else "")
+        verdict = "predicted" if row.predicted else ""
         found.append(f"| {row.what} | {row.text} {row.unit} | {_number(row.model)} | {row.miss:+.1%} | {verdict} |")
     good = sum(row.holds for row in rows)
     return [*found, "", f"{good} of {len(rows)} within the bar.", ""]
 
 
-def _shapes(found: list[Shape]) -> list[str]:
-    lines = [f"- {'holds' if s.holds else '**does not hold**'}: {s.text} ({s.seen})" for s in found]
-    return [*lines, "", f"{sum(s.holds for s in found)} of {len(found)} hold.", ""]
+def _missed(found: list[Shape]) -> list[str]:
+    missed = [shape for shape in found if not shape.holds]
+    held = f"{len(found) - len(missed)} of {len(found)} statements of the papers about the curves hold."
+    return [*(f"- Does not hold: {shape.text} ({shape.seen})" for shape in missed), "", held, ""]
 
 
 def _fitted() -> list[str]:
-    lines = []
+    lines = ["`millrace model MACHINE --list` says to what each number was fitted.", ""]
     for names in (ENGINES, ("t2k",), ("oakleaf-fx",)):
         machines = [machine.find(name) for name in names]
-        fitted = {p.name: p for of in machines for p in of.fitted}
-        lines.append(f"{', '.join(of.name for of in machines)}: {len(fitted)} numbers.")
-        lines.append("")
-        lines += [f"- `{p.name}` {p.value:g} {p.unit}: {p.note}" for p in fitted.values()]
-        lines.append("")
-    return lines[:-1]
+        fitted = {p.name: f"`{p.name}` {p.value:g} {p.unit}" for of in machines for p in of.fitted}
+        text = f"- {', '.join(of.name for of in machines)}, {len(fitted)} numbers: {', '.join(fitted.values())}"
+        lines += textwrap.wrap(text, 118, subsequent_indent="  ", break_on_hyphens=False)
+    return lines
 
 
 def _number(value: float) -> str:
