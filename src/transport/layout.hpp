@@ -121,9 +121,10 @@ struct AgentPage {
   std::atomic<std::uint64_t> moved;  // grows whenever this agent, or one downstream, gets something done
   // The node's clock at the last turn of the agent's loop, nanoseconds since 1970; 0: not told.
   std::atomic<std::uint64_t> alive_ns;
-  // The bytes of records that the agent has taken, and the time of the processors that it has used, as of its
-  // last answer.
+  // The bytes of records that the agent has taken, the memory that it has used for them, and the time of the
+  // processors, as of its last answer.
   std::atomic<std::uint64_t> taken_bytes;
+  std::atomic<std::uint64_t> buffer_bytes;
   std::atomic<std::uint64_t> worked_ns;
   alignas(64) std::atomic<std::uint64_t> openings;  // grows whenever a file gets its number
   std::atomic<std::uint32_t> slots;                 // files[slots...] were never used

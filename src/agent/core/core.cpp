@@ -301,7 +301,7 @@ bool Core::dirty(FileSlot slot) const {
 Core::News Core::take_news() {
   journal::Retirements& retirements = impl_->shared.retirements;
   News news{retirements.take_messages(), std::exchange(impl_->reports, {}), retirements.refused(),
-            impl_->taken_bytes};
+            impl_->taken_bytes, impl_->shared.pool ? impl_->shared.pool->blocks.known_bytes() : 0};
   std::ranges::move(std::exchange(impl_->messages, {}), std::back_inserter(news.messages));
   return news;
 }

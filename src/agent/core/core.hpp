@@ -178,7 +178,8 @@ class Core {
     std::vector<std::string> reports;
     // The files whose ledgers the disk of the journals does not take back, though nobody needs them any more.
     std::vector<FileIdentity> stuck;
-    std::uint64_t taken_bytes = 0;  // of all records so far
+    std::uint64_t taken_bytes = 0;   // of all records so far
+    std::uint64_t buffer_bytes = 0;  // of sort buffers: memory that was ever used
   };
   News take_news();
 

@@ -70,6 +70,7 @@ LazyPool::~LazyPool() { ::munmap(base_, mapped_bytes_); }
 void LazyPool::rest() {
   (void)::madvise(base_, mapped_bytes_, MADV_FREE);
   free_head_ = none;
+  known_ = std::max(known_, untouched_);
   untouched_ = in_use_ = peak_ = 0;
 }
 

@@ -43,6 +43,8 @@ class LazyPool {
   std::uint32_t available() const { return count_ - in_use_; }
   std::uint32_t in_use() const { return in_use_; }
   std::uint32_t peak() const { return peak_; }
+  // The bytes of items that were ever used, before rest() too.
+  std::uint64_t known_bytes() const { return std::uint64_t{std::max(known_, untouched_)} * item_bytes_; }
   std::uint64_t touched_bytes() const {
     return std::uint64_t{untouched_} * (item_bytes_ + sizeof(std::uint32_t));
   }
@@ -56,7 +58,8 @@ class LazyPool {
   std::uint32_t* next_ = nullptr;  // behind the items, in the same mapping
   std::size_t mapped_bytes_ = 0;
   std::uint32_t free_head_ = none;
-  std::uint32_t untouched_ = 0;
+  std::uint32_t untouched_ = 0;  // the first item that was not used since rest()
+  std::uint32_t known_ = 0;      // the first one that was not used before
   std::uint32_t in_use_ = 0;
   std::uint32_t peak_ = 0;
 };

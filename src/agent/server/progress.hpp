@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "agent/core/core.hpp"
 #include "agent/links/links.hpp"
 #include "transport/layout.hpp"
 
@@ -28,8 +29,9 @@ class Progress {
     page_.moved.fetch_add(1, std::memory_order_relaxed);
   }
   // Shows ranks how much work their agent has done so far.
-  void worked(std::uint64_t bytes, std::uint64_t ns) {
-    page_.taken_bytes.store(bytes);
+  void worked(const Core::News& news, std::uint64_t ns) {
+    page_.taken_bytes.store(news.taken_bytes);
+    page_.buffer_bytes.store(news.buffer_bytes);
     page_.worked_ns.store(ns);
   }
   // Passes the signs of agents downstream on. Sends a sign to agents upstream if there is news.

@@ -349,7 +349,7 @@ void Rounds::deliver() {
   states_.refresh(core_);
   for (auto& [id, connection] : connections_) connection->give_back(core_);
   for (const Reply& reply : core_.take_replies()) replies_.push_back(reply);
-  if (!replies_.empty()) progress_.worked(news.taken_bytes, ways_.worked_ns());
+  if (!replies_.empty()) progress_.worked(news, ways_.worked_ns());
   std::vector<Reply> early;
   for (const Reply& reply : replies_) {
     const auto asked = asked_.find({reply.sender, reply.request});

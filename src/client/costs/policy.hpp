@@ -70,7 +70,7 @@ class Account {
   void library_begins(std::uint64_t calls_ps) { calls_ps_.store(calls_ps, std::memory_order_relaxed); }
   // Learns from a call that took `ns`, if it is one of these.
   void library_took(std::uint64_t ns);
-  // The agent has taken `bytes` of this file's node while the file was open, in `ns` of the processors.
+  // The agent has taken `bytes` of this node's ranks while the file was open, in `ns` of the node.
   void agent_worked(std::uint64_t bytes, std::uint64_t ns);
   // library: the mean of taken by expected time of these calls, at most of the last 256. A call that waited
   // for a disk or a processor counts as twice as long as the others.

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 
 #include "client/file/file.hpp"
 #include "client/file/process.hpp"
@@ -35,8 +36,8 @@ class Enrolment {
   // ask() makes this node's file system look again.
   Status request(transport::Kind kind, Extent extent);
   Status ask(transport::Kind kind, Extent extent);
-  // What the agent has done, for all files, since this rank registered this one.
-  Work agents_work() const { return session()->view().work() - before_; }
+  // What the agent has done, for all files, when this rank registered this one, and as of now.
+  std::pair<Work, Work> agents_work() const { return {before_, session()->view().work()}; }
   Status sticky() { return session()->sticky(slot_); }
   // For a rank without a part in the pipeline: the dead agent may have lost bytes of other ranks of the node.
   Status without_agent() const { return bereft_.load() ? Code::lost_agent : Code::ok; }

@@ -195,8 +195,10 @@ Status OpenedFile::settle(Kind kind, Extent extent) {
   const bool safe =
       !session->view().dirty(enrolment_.slot()) && request_.settings.durability == Durability::server;
   Status status = enrolment_.request(kind, extent);
-  const Work done = enrolment_.agents_work();
-  if (done.bytes != 0) account_.agent_worked(done.bytes, done.ns);
+  // New memory takes time that the next file does not need.
+  const auto [before, now] = enrolment_.agents_work();
+  if (now.bytes != before.bytes && now.memory == before.memory)
+    account_.agent_worked(now.bytes - before.bytes, of_node(now.ns - before.ns));
   if (kind == Kind::close && request_.settings.strategy == Strategy::journal && !session->lost())
     session->with_protected([this](ProtectedFiles& files, std::uint32_t) { files.end(enrolment_.slot()); });
   // An agent that died without bytes of this file has lost nothing.

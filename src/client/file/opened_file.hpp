@@ -40,10 +40,8 @@ class OpenedFile final : public File, private Leaver {
   Status set_direct(const Ground& ground) override;
   Status bar(Reason reason) override { return enrolment_.barred.store(reason), set_direct({reason}); }
   std::uint64_t start_timing() override { return process_.now_ns(); }
-  // Costs are times of the node, whose processors work on the calls of so many ranks at once.
   void stop_timing(std::uint64_t start) override {
-    const std::uint32_t at_once = std::min(request_.members, process_.processors());
-    account_.library_took((process_.now_ns() - start) / std::max(at_once, 1U));
+    account_.library_took(of_node(process_.now_ns() - start));
   }
   const FileSettings& settings() const override { return request_.settings; }
   std::uint64_t number() const override { return target_.number(); }
@@ -57,6 +55,10 @@ class OpenedFile final : public File, private Leaver {
   Status forget_ledger() { return past_ledger_.store(true, std::memory_order_relaxed), settle_ledger(); }
   Status settle_ledger();
   Choice decide(const Transfer& transfer);
+  // Costs are times of the node, whose processors work for so many ranks at once.
+  std::uint64_t of_node(std::uint64_t ns) const {
+    return ns / std::max(std::min(request_.members, process_.processors()), 1U);
+  }
   Status before_reading(Extent extent);
   Status before_writing(Extent extent);
   Status before_size();

@@ -11,11 +11,12 @@
 
 namespace millrace::client {
 
-// The work of an agent so far: the bytes that it has taken, and the time of the processors.
+// The work of an agent so far: the bytes that it has taken, the memory that it has used for them, and the
+// time of the processors.
 struct Work {
   std::uint64_t bytes = 0;
+  std::uint64_t memory = 0;
   std::uint64_t ns = 0;
-  Work operator-(const Work& before) const { return {bytes - before.bytes, ns - before.ns}; }
 };
 
 // Reads the agent's page in shared memory: the states of files that ranks of this node have open through the
@@ -30,7 +31,7 @@ class PageView {
   std::uint32_t slots() const { return std::min(page_.slots.load(), transport::max_files); }
 
   // As of its last answer to a request of some rank.
-  Work work() const { return {page_.taken_bytes.load(), page_.worked_ns.load()}; }
+  Work work() const { return {page_.taken_bytes.load(), page_.buffer_bytes.load(), page_.worked_ns.load()}; }
 
   // False if the file system has every byte that any rank of the node wrote to the file.
   bool dirty(std::uint32_t file) const { return state(file).dirty.load(std::memory_order_seq_cst) != 0; }

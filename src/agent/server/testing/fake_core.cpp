@@ -195,7 +195,7 @@ Core::Look Core::look(FileSlot file) const {
 }
 std::uint64_t Core::ledger_mark(FileSlot) const { return 0; }
 bool Core::kept(FileSlot, std::uint64_t) const { return true; }
-Core::News Core::take_news() { return {{}, std::exchange(impl_->reports, {}), {}, impl_->taken_bytes}; }
+Core::News Core::take_news() { return {{}, std::exchange(impl_->reports, {}), {}, impl_->taken_bytes, 0}; }
 Status Core::error(FileSlot file) const { return impl_->targets[file].error; }
 bool Core::dirty(FileSlot file) const { return !impl_->targets[file].held.empty(); }
 bool Core::idle() const {
