@@ -48,43 +48,27 @@ bool moves_less(const Row& row, const Arguments& a) {
          a.count > most_of_one_call / std::max<MPI_Count>(unit, 1);
 }
 
-Status settle(Call& call, Extent extent) {
-  return call.open.file->flush(call.writes() ? Before::write : Before::read, extent);
-}
-
 }  // namespace
-
-void note_read(Open& open, std::uint64_t bytes) {
-  open.file->counts().read(bytes);
-  open.reads.bytes.fetch_add(bytes, std::memory_order_relaxed);
-}
 
 int by_library(Call& call) {
   Open& open = call.open;
   const bool all = call.writes() && call.row.coordination == Coordination::collective;
   const bool met = open.nodes.routed && call.meets() && !call.writes();  // meet_before_reading()
-  const Status settled = met ? Status() : settle(call, all ? everything : call.touched());
+  const Status settled = met ? Status() : call.settle(all ? everything : call.touched());
   if (call.moves_pointer()) open.pointer.give_to_library();
   const LibraryCall under_way;
   const int result = call.own(open.handle);
-  if (result == MPI_SUCCESS && call.row.completion == Completion::split_begin) {
-    const std::lock_guard guard(open.begun.split_lock);
-    open.begun.split.state = Split::State::real;
-  }
-  if (result == MPI_SUCCESS)
-    call.writes() ? open.file->counts().moved_by_library(call.asked()) : note_read(open, call.asked());
+  if (result == MPI_SUCCESS && call.writes()) open.file->counts().moved_by_library(call.asked());
   return settled.ok() ? result : raise(open, settled);
 }
 
 int by_library_alone(Call& call) {
-  if (const Status settled = settle(call, call.touched()); !settled.ok()) return raise(call.open, settled);
+  if (const Status settled = call.settle(call.touched()); !settled.ok()) return raise(call.open, settled);
   MPI_Status moved;
   const bool split = call.row.completion == Completion::split_begin;
   const auto move = [&] { return call_alone(call.row, call.a, split ? &moved : call.a.status); };
   const int error = call.moves_pointer() ? call.open.pointer.lend(move) : move();
-  if (error != MPI_SUCCESS) return error;
-  if (!call.writes()) note_read(call.open, call.asked());
-  return split ? call.complete(moved) : MPI_SUCCESS;
+  return error == MPI_SUCCESS && split ? call.complete(static_cast<std::uint64_t>(bytes_of(moved))) : error;
 }
 
 int call_alone(const Row& row, const Arguments& a, MPI_Status* status) {
@@ -92,10 +76,8 @@ int call_alone(const Row& row, const Arguments& a, MPI_Status* status) {
     Row blocking = row;
     blocking.completion = Completion::blocking;
     MPI_Status moved;
-    MPI_Count bytes = 0;
-    if (const int error = call_alone(blocking, a, &moved); error != MPI_SUCCESS) return error;
-    PMPI_Get_elements_x(&moved, MPI_BYTE, &bytes);
-    return completed_request(bytes, a.request);
+    const int error = call_alone(blocking, a, &moved);
+    return error == MPI_SUCCESS ? completed_request(bytes_of(moved), a.request) : error;
   }
   const void* from = a.memory;
   const bool reads = row.direction == Direction::read;
@@ -114,7 +96,8 @@ int call_alone(const Row& row, const Arguments& a, MPI_Status* status) {
                                 Slot::MPI_File_iwrite>(row, a, from, count, status);
 }
 
-int examine(const Open& open, Direction direction, const Arguments& a) {
+int examine(const Call& call) {
+  const Arguments& a = call.a;
   static thread_local constinit std::array<const client::TypeMap*, 16> examined{};
   const client::TypeMap*& place = examined[(reinterpret_cast<std::uintptr_t>(a.map) >> 6) % examined.size()];
   if (place == a.map) return MPI_SUCCESS;
@@ -123,10 +106,10 @@ int examine(const Open& open, Direction direction, const Arguments& a) {
   void* to = &nothing;
   const MPI_Offset begin = 0;
   MPI_Status status;
+  const MPI_File of = call.open.handle;
   const int error =
-      direction == Direction::read
-          ? call<Slot::MPI_File_read_at>(Entry::pmpi, open.handle, begin, to, 0, a.type, &status)
-          : call<Slot::MPI_File_write_at>(Entry::pmpi, open.handle, begin, from, 0, a.type, &status);
+      call.writes() ? front::call<Slot::MPI_File_write_at>(Entry::pmpi, of, begin, from, 0, a.type, &status)
+                    : front::call<Slot::MPI_File_read_at>(Entry::pmpi, of, begin, to, 0, a.type, &status);
   if (error == MPI_SUCCESS) place = a.map;
   return error;
 }

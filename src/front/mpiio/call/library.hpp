@@ -13,9 +13,6 @@ int by_library(Call& call);
 int by_library_alone(Call& call);
 // Before both, the pending bytes that the call may touch come to the file.
 
-// Counts the bytes of a read.
-void note_read(Open& open, std::uint64_t bytes);
-
 // Call the MPI library's own function of a row, on the handle `of`. `count` must fit into an int.
 int call_library(const Row& row, const Arguments& arguments, MPI_File of);   // blocking
 int begin_library(const Row& row, const Arguments& arguments, MPI_File of);  // split, reads
@@ -26,6 +23,6 @@ int call_alone(const Row& row, const Arguments& arguments, MPI_Status* status);
 
 // Lets the library check the datatype when this thread first uses it, mainly whether it is committed. Makes a
 // call with 0 elements for that.
-int examine(const Open& open, Direction direction, const Arguments& arguments);
+int examine(const Call& call);
 
 }  // namespace millrace::front

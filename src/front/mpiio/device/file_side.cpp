@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "front/mpiio/call/completion.hpp"
 #include "front/mpiio/call/library.hpp"
 #include "front/mpiio/call/way.hpp"
 #include "front/mpiio/types/datatype.hpp"
@@ -30,9 +31,7 @@ std::size_t FileSide::move(std::byte* memory, std::size_t bytes) {
     error_ = error;
     return 0;
   }
-  MPI_Count moved = 0;
-  PMPI_Get_elements_x(&status, MPI_BYTE, &moved);
-  const std::size_t done = std::min(static_cast<std::size_t>(std::max<MPI_Count>(moved, 0)), bytes);
+  const std::size_t done = std::min(static_cast<std::size_t>(bytes_of(status)), bytes);
   if (row_.position == Position::at) part_.offset += static_cast<MPI_Offset>(done / etype_);
   return done;
 }

@@ -153,10 +153,8 @@ int Staged::complete_all() {
   const auto moved = static_cast<MPI_Count>(moved_);
   if (row_.completion == Completion::nonblocking) return completed_request(moved, a_.request);
   if (row_.completion == Completion::split_begin) {
-    if (writes()) return begin_split(*open_, moved);
-    const std::lock_guard guard(open_->begun.split_lock);
-    open_->begun.split.bytes = moved;
-    open_->begun.split.staged = open_->begun.split.state == Split::State::real;
+    const bool ours = writes() || open_->begun.has_split();
+    (void)open_->begun.change({.ours = ours, .staged = !ours, .bytes = moved});
     return MPI_SUCCESS;
   }
   set_status(a_.status, moved);
@@ -217,14 +215,12 @@ bool Staged::whole(int& result) {
   host.status = &status;
   result = carry_out(open_, row_, host, [&](MPI_File of) { return call_library(row_, host, of); });
   if (result != MPI_SUCCESS) return true;
-  MPI_Count got = 0;
-  if (PMPI_Get_elements_x(&status, MPI_BYTE, &got) != MPI_SUCCESS || got < 0) got = 0;
   if (!writes()) {
     DeviceMemory memory(found_, *map_, a_.memory, static_cast<std::uint64_t>(a_.count));
     client::FileView flat;
     client::PieceSource source(flat, 0, *map_, host.memory, static_cast<std::uint64_t>(a_.count));
     client::Piece piece{};
-    for (auto left = std::min<std::uint64_t>(static_cast<std::uint64_t>(got), bytes_);
+    for (auto left = std::min(static_cast<std::uint64_t>(bytes_of(status)), bytes_);
          left > 0 && source.next({&piece, 1}) != 0;) {
       const std::uint64_t some = std::min(left, piece.size);
       if (const int error = memory.scatter(static_cast<const std::byte*>(piece.data), some)) {
