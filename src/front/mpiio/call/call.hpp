@@ -16,7 +16,6 @@ struct Call {
   Open& open;
   const Row& row;
   const Arguments& a;
-  LibraryFunction own;
 
   bool measured = false;  // then the following is known
   const client::TypeMap* memory = nullptr;

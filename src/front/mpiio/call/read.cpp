@@ -125,7 +125,7 @@ int from_server(Call& call) {
 
 int from_copy(Call& call) {
   Open& open = call.open;
-  const int result = call.own(open.reads.reader->copy);
+  const int result = call_library(call.row, call.a, open.reads.reader->copy);
   // The program has set its error handler on its own handle, not on that of the copy.
   if (result != MPI_SUCCESS) PMPI_File_call_errhandler(open.handle, result);
   return result;

@@ -89,10 +89,10 @@ int end_split(Call& call) {
   if (split.staged) {
     Arguments end = call.a;
     end.status = MPI_STATUS_IGNORE;
-    result = end_library(call.row, end, call.a.file);
+    result = call_library(call.row, end, open.handle);
   } else if (!split.ours) {
     // It may have begun before the rank left its copy.
-    return is_of_copy(call) ? from_copy(call) : call.own(open.handle);
+    return is_of_copy(call) ? from_copy(call) : call_library(call.row, call.a, open.handle);
   }
   if (split.pending != nullptr) {
     const PendingResult ended = end_pending(*split.pending);
@@ -111,12 +111,12 @@ bool writes_alone(const Open& open, const Row& row) {
          (open.writes_alone() || open.first.location == Open::Location::elsewhere);
 }
 
-int carry_out(Open* open, const Row& row, const Arguments& arguments, LibraryFunction own) noexcept {
-  if (open == nullptr) return own(arguments.file);
+int carry_out(Open* open, const Row& row, const Arguments& arguments) noexcept {
+  if (open == nullptr) return call_library(row, arguments, arguments.file);
   if (open->first.location != Open::Location::everywhere && row.position == Position::shared)
     return not_on_first(*open, "using the shared file pointer");
   try {
-    Call call{*open, row, arguments, own};
+    Call call{*open, row, arguments};
     if (row.completion == Completion::split_end) return end_split(call);
     // One split collective at a time; ROMIO returns the same error.
     if (row.completion == Completion::split_begin && open->begun.has_split())

@@ -219,7 +219,7 @@ int write_in_order(Call& call) {
     bytes.goes_on = std::exchange(begun, true);
     bytes.memory = const_cast<std::byte*>(linear.bytes().data());
     bytes.count = static_cast<MPI_Count>(linear.bytes().size());
-    const int error = carry_out(&open, now, bytes, call.own);
+    const int error = carry_out(&open, now, bytes);
     if (error != MPI_SUCCESS) return error;
     bytes.offset += bytes.count / static_cast<MPI_Offset>(open.view.map.etype_size());
   }

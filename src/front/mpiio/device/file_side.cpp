@@ -25,7 +25,7 @@ std::size_t FileSide::move(std::byte* memory, std::size_t bytes) {
   part_.memory = memory;
   part_.count = static_cast<MPI_Count>(bytes);
   part_.status = &status;
-  const int error = carry_out(open_, row_, part_, [&](MPI_File of) { return call_library(row_, part_, of); });
+  const int error = carry_out(open_, row_, part_);
   part_.goes_on = true;
   if (error != MPI_SUCCESS) {
     error_ = error;

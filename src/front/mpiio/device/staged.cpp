@@ -141,12 +141,9 @@ int Staged::join() {
   none.memory = &nothing;
   none.count = 0;
   none.status = &status;
-  const bool begins = row.completion == Completion::split_begin && !writes();
-  if (!begins) row.completion = Completion::blocking;
+  if (row.completion != Completion::split_begin || writes()) row.completion = Completion::blocking;
   if (row_.completion == Completion::nonblocking || alone()) row.coordination = Coordination::independent;
-  return carry_out(open_, row, none, [&](MPI_File of) {
-    return begins ? begin_library(row, none, of) : call_library(row, none, of);
-  });
+  return carry_out(open_, row, none);
 }
 
 int Staged::complete_all() {
@@ -213,7 +210,7 @@ bool Staged::whole(int& result) {
   Arguments host = a_;
   host.memory = copy.data() - lower;
   host.status = &status;
-  result = carry_out(open_, row_, host, [&](MPI_File of) { return call_library(row_, host, of); });
+  result = carry_out(open_, row_, host);
   if (result != MPI_SUCCESS) return true;
   if (!writes()) {
     DeviceMemory memory(found_, *map_, a_.memory, static_cast<std::uint64_t>(a_.count));
