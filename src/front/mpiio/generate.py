@@ -222,9 +222,7 @@ def transfer_body(function):
 def row_of(function):
     direction, position, coordination, completion = function.row
     place = {"explicit": "at"}.get(position, position)  # explicit is a keyword
-    return (
-        f"{{Direction::{direction}, Position::{place}, Coordination::{coordination}, Completion::{completion}}}"
-    )
+    return f"{{Direction::{direction}, Position::{place}, Coordination::{coordination}, Completion::{completion}}}"
 
 
 def rows():
