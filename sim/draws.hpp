@@ -26,6 +26,9 @@ std::string describe(const Fault& fault);
 
 // --- Reads through the agents (reading.cpp), and slow file systems (storing.cpp) ---
 
+// Half of the runs from here on are on a file system that tells no times of birth, such as many of FUSE: a
+// file with the number of an earlier one looks like it.
+inline constexpr std::uint64_t first_birthless_seed = 500'000;
 // Seeds from here on are runs in which ranks of several nodes read a file through the agents (ADR 24). Ranks
 // write the file first. They read it in order, at a stride, nested, at random and by views. Some write
 // meanwhile by another handle, or change the file before they open it for reading once more.

@@ -113,6 +113,16 @@ TEST(Storing, EveryPromiseHoldsUnderEverySeed) {
   EXPECT_GT(told, seeds / 60) << "closes that never fail test nothing";
 }
 
+// Runs on a file system that tells no times of birth.
+TEST(Birthless, EveryPromiseHoldsUnderEverySeed) {
+  for (std::uint64_t i = 0; i < number("MILLRACE_TEST_SEEDS", 60); ++i) {
+    const Scenario scenario = make_scenario(first_birthless_seed + i);
+    for (const std::string& problem : run(scenario).problems)
+      ADD_FAILURE() << problem << "\nto see it: millrace-sim --trace " << scenario.seed << "\n"
+                    << scenario.describe();
+  }
+}
+
 // Seeds that have found bugs.
 TEST(Faults, WhatWasFoundStaysRight) {
   // 1125, 1459: a node goes down before the header of its journal is on the disk. 7990: a ledger keeps bytes

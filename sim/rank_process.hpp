@@ -35,6 +35,7 @@ class VirtualProcess : public client::Process {
   Result<std::uint64_t> size_of(const std::string& path) override;
   Result<FileIdentity> identify(const Fd& file) override { return world_.disk.identify(file); }
   Result<FileIdentity> identify(const std::string& path) override;
+  Result<FileIdentity> mark(const Fd& file) override { return world_.disk.recognise(file, true); }
   void look_again(const std::string&) override {}  // caches of the virtual disk are never old
   void pause(std::uint32_t for_ms) override { seat_.pause(for_ms); }
   Result<std::size_t> read_start(const Fd& journal, std::span<std::byte> into) override;

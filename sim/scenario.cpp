@@ -251,6 +251,7 @@ Scenario make_scenario(std::uint64_t seed) {
   set_sweep(scenario);
   add_latecomer(scenario);
   add_merge(scenario);
+  scenario.disk.tells_births = seed < first_birthless_seed || Dice(seed ^ 0xB127).one_in(2);
   if (Dice(seed ^ 0x1DD7).one_in(12)) scenario.agents.write_within_ns = 60 * minute;
   return scenario;
 }

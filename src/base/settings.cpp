@@ -50,7 +50,7 @@ bool read_paths(std::string_view text, Value& value) {
   return true;
 }
 
-bool read(const SettingRule& rule, std::string_view text, Value& value) {
+bool read_value(const SettingRule& rule, std::string_view text, Value& value) {
   const std::string_view word = parse::trim(text);
   value.automatic = rule.automatic && parse::same_word(word, "auto");
   if (value.automatic) return true;
@@ -122,7 +122,7 @@ Status set_known(Settings& settings, std::string_view name, std::string_view tex
     return Code::invalid;
   }
   Value value;
-  if (read(*rule, text, value)) {
+  if (read_value(*rule, text, value)) {
     put(settings, static_cast<std::size_t>(rule - setting_rules.begin()), std::move(value));
     return {};
   }

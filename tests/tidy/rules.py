@@ -56,7 +56,7 @@ INSIDE = {
         "ranks": {"mpi.hpp"},
         "handles": {"real.hpp", "ranks"},
         "open": {"mpi.hpp", "real.hpp", "types", "ranks", "handles"},
-        "call": {"mpi.hpp", "real.hpp", "types", "ranks", "handles", "open"},
+        "call": {"generated", "mpi.hpp", "real.hpp", "types", "ranks", "handles", "open"},
         "device": {"mpi.hpp", "real.hpp", "types", "ranks", "handles", "open", "call"},
         "attach.cpp": {"generated", "open", "call", "device"},
     },

@@ -37,16 +37,16 @@ Status OpenedFile::before_reading(Extent extent) {
   return status.ok() ? successor_.before_reading(target_.number(), extent, &target_) : status;
 }
 
-// A handle that only reads has no bytes of its own. It asks for those of other handles.
+// A handle that only reads has no bytes of its own: it asks for those of other handles, as a guest. So does a
+// rank that registers late, because to register is to open the file again.
 Status OpenedFile::flush_own(Extent extent) {
-  if (request_.only_reads()) return ask_before_reading(extent);
-  Session* session = enrolment_.session();
+  Session* session = request_.only_reads() ? nullptr : enrolment_.session();
+  // Another rank may have bytes pending, though this one never wrote.
+  if (session == nullptr && !request_.only_reads() && !request_.late && enrolment_.known_to_agent())
+    session = enrolment_.enroll(false);
   if (session == nullptr) {
-    // A rank that registers late asks as a guest, because to register is to open the file again.
-    if (request_.late) return ask_before_reading(extent);
-    // Another rank may have bytes pending, though this one never wrote.
-    session = enrolment_.known_to_agent() ? enrolment_.enroll(false) : nullptr;
-    if (session == nullptr) return ask_before_reading(extent);
+    const Status status = guest_.before_reading(target_.number(), extent, &target_);
+    return status.ok() ? enrolment_.without_agent() : status;
   }
   const bool dirty = session->view().dirty(enrolment_.slot());
   const bool elsewhere = elsewhere_.exchange(false, std::memory_order_relaxed);
@@ -71,11 +71,6 @@ Status OpenedFile::before_size() {
   if (reaches()) return enrolment_.sticky();
   const Status status = before_reading({end - 1, end});
   return !status.ok() || reaches() ? status : before_reading(everything);
-}
-
-Status OpenedFile::ask_before_reading(Extent extent) {
-  const Status status = guest_.before_reading(target_.number(), extent, &target_);
-  return status.ok() ? enrolment_.without_agent() : status;
 }
 
 // The write has to wait only for pending bytes that it overlaps.

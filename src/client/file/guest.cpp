@@ -23,35 +23,22 @@ Session* Guest::session_that_knows(std::uint64_t number, Status& heard) {
   return knows ? asked : nullptr;
 }
 
-Status Guest::before_reading(std::uint64_t number, Extent extent, const TargetFile* target) {
+Status Guest::ask(std::uint64_t number, Extent extent, const TargetFile* target, bool writes) {
   Status heard;
+  if (writes) process_.read_aheads().drop(number);
   Session* session = session_that_knows(number, heard);
   if (session == nullptr || extent.empty()) return heard;
   const bool elsewhere =
       elsewhere_.exchange(false, std::memory_order_relaxed) && session->view().routed(number);
+  if (!writes && !elsewhere && !session->view().pending_in(number, everything)) return {};
   if (elsewhere) extent = everything;
-  if (!elsewhere && !session->view().pending_in(number, everything)) return {};
   // Ranks of other nodes may have written what this process has read ahead.
   if (elsewhere) process_.read_aheads().drop(number);
   if (target != nullptr) extent = process_.with_the_end(extent, *target);
   const TraceSpan span("ask for pending bytes");
-  const Status status = flush_file(*session, number, extent, elsewhere, tally_);
-  if (elsewhere && !status.ok()) order();
-  return status;
-}
-
-Status Guest::before_writing(std::uint64_t number, Extent extent) {
-  Status heard;
-  process_.read_aheads().drop(number);
-  Session* session = session_that_knows(number, heard);
-  if (session == nullptr || extent.empty()) return heard;
-  const bool elsewhere =
-      elsewhere_.exchange(false, std::memory_order_relaxed) && session->view().routed(number);
-  if (elsewhere) extent = everything;
-  const TraceSpan span("ask for pending bytes");
   // The agent logs records when it takes them out of rings. So the flush of the rings comes first.
   Status status = flush_file(*session, number, extent, elsewhere, tally_);
-  if (status.ok()) status = settle_ledgers_of(*session, {.number = number}, tally_);
+  if (writes && status.ok()) status = settle_ledgers_of(*session, {.number = number}, tally_);
   if (elsewhere && !status.ok()) order();
   return status;
 }

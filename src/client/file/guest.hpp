@@ -26,10 +26,12 @@ class Guest {
 
   // Call it before the MPI library reads `extent` of the file with this number (transport::file_number()).
   // All pending bytes in `extent` reach the file system. `target`: the file, unless `extent` is everything.
-  Status before_reading(std::uint64_t number, Extent extent, const TargetFile* target = nullptr);
+  Status before_reading(std::uint64_t number, Extent extent, const TargetFile* target = nullptr) {
+    return ask(number, extent, target, false);
+  }
   // Call it before the MPI library writes `extent`. It does the same as before_reading(), and afterwards no
   // ledger has older bytes that recovery could write back.
-  Status before_writing(std::uint64_t number, Extent extent);
+  Status before_writing(std::uint64_t number, Extent extent) { return ask(number, extent, nullptr, true); }
 
   // Call it before a file is opened. It also flushes all stand-ins of files of other nodes, because the
   // number of a stand-in does not name the file that it stands for.
@@ -50,6 +52,7 @@ class Guest {
   void order() { elsewhere_.store(true, std::memory_order_relaxed); }
 
  private:
+  Status ask(std::uint64_t number, Extent extent, const TargetFile* target, bool writes);
   Session* session(Reason& why);
   Session* session_that_knows(std::uint64_t number, Status& heard);
 

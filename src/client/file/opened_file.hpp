@@ -64,7 +64,6 @@ class OpenedFile final : public File, private Leaver {
   Status before_size();
   Status before_others_write();
   Status before_others_read();
-  Status ask_before_reading(Extent extent);
   Status flush_own(Extent extent);
   Status flush_own_before_writing(Extent extent);
   bool goes_to_disk() const {

@@ -198,32 +198,60 @@ def hook(function):
     elif function.kind == "order":
         body = f"  order_between_nodes();\n  return {real};\n"
     else:
-        body = transfer_body(function, real)
+        body = transfer_body(function)
     return head + body + "}\n"
 
 
-def transfer_body(function, real):
-    direction, position, coordination, completion = function.row
+def transfer_body(function):
     given = {name for _, name in function.parameters}
     values = [
         "E",
         "fh",
         "offset" if "offset" in given else "0",
-        "const_cast<void*>(buf)" if direction == "write" else "buf",
+        "const_cast<void*>(buf)" if function.row[0] == "write" else "buf",
         "count" if "count" in given else "0",
         "datatype" if "datatype" in given else "MPI_DATATYPE_NULL",
         "status" if "status" in given else "MPI_STATUS_IGNORE",
         "request" if "request" in given else "nullptr",
     ]
+    if function.large:
+        values.append("true")
+    return f"  constexpr Row row{row_of(function)};\n  return handled(transfer(row, {{{', '.join(values)}}}));\n"
+
+
+def row_of(function):
+    direction, position, coordination, completion = function.row
     place = {"explicit": "at"}.get(position, position)  # explicit is a keyword
-    row = (
-        f"constexpr Row row{{Direction::{direction}, Position::{place}, Coordination::{coordination}, "
-        f"Completion::{completion}}};"
-    )
-    # The same call, on another handle if necessary.
-    real = real.replace("(E, fh", "(E, of", 1)
-    again = f"[&](MPI_File of) {{ return {real}; }}"
-    return f"  {row}\n  return handled(transfer(row, {{{', '.join(values)}}}, {again}));\n"
+    return f"{{Direction::{direction}, Position::{place}, Coordination::{coordination}, Completion::{completion}}}"
+
+
+def rows():
+    """The MPI library's function of each row."""
+    lines = [banner("//"), "// Included once, by call/library.cpp.\n\n"]
+    for large in (True, False):
+        name = "call_large_row" if large else "call_row"
+        lines.append("#if MILLRACE_LARGE_COUNT\n" if large else "")
+        lines.append(f"int {name}(const Row& row, const Arguments& a, MPI_File of) {{\n  switch (row.number()) {{\n")
+        for function in interposed():
+            if function.row is not None and function.large == large:
+                lines.append(f"    case Row{row_of(function)}.number():\n      return {from_arguments(function)};\n")
+        lines.append("    default:\n      return MPI_ERR_INTERN;\n  }\n}\n")
+        lines.append("#endif\n" if large else "")
+    return "".join(lines)
+
+
+def from_arguments(function):
+    given = {
+        "fh": "of",
+        "offset": "a.offset",
+        "buf": "static_cast<const void*>(a.memory)" if function.row[0] == "write" else "a.memory",
+        "count": "a.count" if function.large else "static_cast<int>(a.count)",
+        "datatype": "a.type",
+        "status": "a.status",
+        "request": "a.request",
+    }
+    values = ", ".join(given[name] for _, name in function.parameters)
+    return f"call<Slot::{function.name}>(a.entry, {values})"
 
 
 def hooks():
@@ -331,6 +359,7 @@ def main():
         options.out / "slots.hpp": slots(),
         options.out / "functions.hpp": types(),
         options.out / "hooks.inc": hooks(),
+        options.out / "rows.inc": rows(),
         options.out / "trampolines_x86_64.S": trampolines_x86_64(),
         options.out / "trampolines_aarch64.S": trampolines_aarch64(),
         options.out / "libmillrace.map": version_script(),

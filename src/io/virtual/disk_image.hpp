@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/fd.hpp"
+#include "base/file_identity.hpp"
 #include "extent/extent.hpp"
 #include "io/storage.hpp"
 #include "io/virtual/timeline.hpp"
@@ -70,6 +71,7 @@ struct DiskImage {
   dev_t device = 0;
   ino_t inode = 0;
   std::uint64_t birth = 0;  // a number for the file: later files may get its inode number, and its name
+  std::uint64_t mark = unmarked;
   std::vector<std::byte> contents;
   std::uint64_t changed_ns = 0;  // the time of the last write
   std::vector<std::byte> stable;

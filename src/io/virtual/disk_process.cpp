@@ -71,11 +71,7 @@ Result<std::uint64_t> DiskProcess::size(Handle file) {
 Result<FileIdentity> DiskProcess::identify(const Fd& file, bool) { return disk_.identify(file); }
 
 // The agent's page names files by the device that ranks see now.
-Result<FileIdentity> DiskProcess::recognise(const Fd& file) {
-  FileIdentity identity = disk_.identify(file);
-  identity.device = disk_.images_[disk_.file_of(file)]->device;
-  return identity;
-}
+Result<FileIdentity> DiskProcess::recognise(const Fd& file) { return disk_.recognise(file); }
 
 Result<FileState> DiskProcess::state_of(const Fd& file) { return disk_.state_of(file); }
 std::uint64_t DiskProcess::wall_ns() const { return disk_.wall_ns(); }

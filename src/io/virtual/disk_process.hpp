@@ -25,7 +25,7 @@ class DiskProcess final : public Storage {
   Result<Handle> adopt(Fd file, bool direct) override;
   void release(Handle file) override;
   Result<std::uint64_t> size(Handle file) override;
-  Result<FileIdentity> identify(const Fd& file, bool on_disk) override;
+  Result<FileIdentity> identify(const Fd& file, bool for_good) override;
   Result<FileIdentity> recognise(const Fd& file) override;
   Result<FileState> state_of(const Fd& file) override;
   std::uint64_t wall_ns() const override;

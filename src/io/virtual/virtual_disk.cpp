@@ -62,6 +62,7 @@ bool VirtualDisk::in_use(File file) const {
 void VirtualDisk::replace(File file, std::span<const std::byte> bytes) {
   DiskImage& image = *images_[file];
   image.birth = ++births_;
+  image.mark = unmarked;
   image.fill(bytes);
 }
 
@@ -73,7 +74,17 @@ void VirtualDisk::rewrite(File file, std::span<const std::byte> bytes) {
 
 FileIdentity VirtualDisk::identify(const Fd& file) {
   const DiskImage& image = *images_[file_of(file)];
-  return {.device = mounts_, .inode = image.inode, .birth_ns = image.birth};
+  if (options_.tells_births) return {.device = mounts_, .inode = image.inode, .birth_ns = image.birth};
+  return {.device = image.device, .inode = image.inode, .mark = image.mark};
+}
+
+FileIdentity VirtualDisk::recognise(const Fd& file, bool marks) {
+  DiskImage& image = *images_[file_of(file)];
+  if (marks) image.mark = unmarked + image.birth;
+  FileIdentity identity = identify(file);
+  identity.device = image.device;
+  if (!marks) identity.mark = 0;
+  return identity;
 }
 
 Result<FileState> VirtualDisk::state_of(const Fd& file) const {

@@ -29,6 +29,8 @@ struct DiskOptions {
   std::uint64_t cache_bytes = 64 << 20;       // bytes that are not on the disk; writes of more bytes wait
   std::uint64_t jitter_ns = 20'000;           // the most random delay, so that completions change their order
   std::uint64_t capacity_bytes = UINT64_MAX;  // of all files together; more is ENOSPC
+  bool tells_births = true;  // else files have neither times of birth nor handles, but take marks, and the
+                             // file system keeps its device number
 };
 
 // A file system that several nodes see, in virtual time. It is one disk, and each node's kernel has a cache.
@@ -72,9 +74,12 @@ class VirtualDisk {
   // The clock that gives files their times, and programs the date. It may be set back.
   std::uint64_t wall_ns() const { return epoch_ns + timeline_.now_ns() - back_ns_; }
   void set_clock_back(std::uint64_t by_ns) { back_ns_ += by_ns; }
-  // The file's identity, with its real inode number, and a birth time and device number that the disk gives
-  // it.
+  // The file's identity, with its real inode number, and a birth time or mark and device number that the disk
+  // gives it.
   FileIdentity identify(const Fd& file);
+  // The same with the device number that ranks see now, and without a mark, as storages recognise a file; or
+  // with one, which a file without time of birth then gets.
+  FileIdentity recognise(const Fd& file, bool marks = false);
   // Its state; that of the real file if the disk does not have it. The times are those of the virtual clock.
   // A crash of a node may set them back.
   Result<FileState> state_of(const Fd& file) const;

@@ -16,7 +16,9 @@
 #include <set>
 #include <vector>
 
+#include "client/file/own_pieces.hpp"
 #include "client/file/refresh.hpp"
+#include "client/file/testing/scripted_process.hpp"
 #include "client/open/attendance.hpp"
 #include "client/open/open.hpp"
 #include "client/open/own_process.hpp"
@@ -67,6 +69,7 @@ class Double final : public File {
       : request_(std::move(request)),
         identity_(request_.path.c_str()),
         fd_(::open(request_.path.c_str(), O_WRONLY | O_CLOEXEC)) {
+    (void)target_.remember(request_.path);
     const std::lock_guard guard(doubles().lock);
     doubles().all.insert(this);
   }
@@ -100,7 +103,11 @@ class Double final : public File {
     return {};
   }
 
+  // For a test of reads by pieces, after which the double tells how often it was asked for pending bytes.
+  OwnPieces* own_pieces() override { return counts_flushes() ? &own_ : nullptr; }
+
   Status flush(Before what, Extent extent) override {
+    ++flushes_;
     const Status others = flush_others();
     const Status own = flush_own(what == Before::read || what == Before::write ? extent : everything);
     return own.ok() ? others : own;
@@ -108,18 +115,18 @@ class Double final : public File {
 
   Status flush_own(Extent extent) {
     const std::lock_guard guard(lock_);
-    ++flushes_;
     bool wanted = false;
     for (const Kept& one : kept_)
       wanted = wanted || Extent{one.offset, one.offset + one.data.size()}.intersects(extent);
     return wanted ? drain() : Status{};
   }
 
-  void note_direct_write(Extent) override { ++notes_; }
+  void note_direct_write(Extent) override {}
 
   Status sync() override { return flush(Before::read, everything); }
 
   Status close() override {
+    if (counts_flushes()) log(std::to_string(flushes_) + " flushes");
     const Status status = flush(Before::read, everything);
     if (const char* path = process_settings().stats_path.c_str(); *path != '\0') {
       std::FILE* out = std::fopen(path, "a");
@@ -147,6 +154,7 @@ class Double final : public File {
   std::uint64_t number() const override { return identity_.number(); }
 
  private:
+  static bool counts_flushes() { return std::getenv("TEST_DOUBLE_COUNT") != nullptr; }
   Status flush_others() { return flush_all_of(identity_, this); }
 
   Status drain() {
@@ -167,8 +175,11 @@ class Double final : public File {
   OpenRequest request_;
   const Identity identity_;
   const int fd_;
+  testing::ScriptedProcess process_;
+  TargetFile target_;
+  OwnPieces own_{process_, target_, request_.writable};
   std::vector<Kept> kept_;
-  unsigned long pieces_ = 0, flushes_ = 0, notes_ = 0;
+  unsigned long pieces_ = 0, flushes_ = 0;
   bool registered_ = false;
   bool direct_ = false;
 };

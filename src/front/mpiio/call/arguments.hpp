@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <type_traits>
-
 #include "front/mpiio/handles/open.hpp"
 
 namespace millrace::front {
@@ -19,23 +17,13 @@ struct Row {
   Position position;
   Coordination coordination;
   Completion completion;
-};
 
-// The MPI library's function that the program called, with the program's arguments, on a handle. Refers to a
-// callable that outlives it.
-class LibraryFunction {
- public:
-  template <class Callable>
-  requires(!std::is_same_v<Callable, LibraryFunction>)
-      LibraryFunction(const Callable& callable)  // NOLINT(google-explicit-constructor): hooks pass a lambda
-      : callable_(&callable),
-        call_([](const void* of, MPI_File file) { return (*static_cast<const Callable*>(of))(file); }) {}
-
-  int operator()(MPI_File file) const { return call_(callable_, file); }
-
- private:
-  const void* callable_;
-  int (*call_)(const void*, MPI_File);
+  constexpr unsigned number() const {
+    return ((static_cast<unsigned>(direction) * 3 + static_cast<unsigned>(position)) * 2 +
+            static_cast<unsigned>(coordination)) *
+               4 +
+           static_cast<unsigned>(completion);
+  }
 };
 
 // The arguments of a call. Arguments that its function lacks are 0, MPI_DATATYPE_NULL, MPI_STATUS_IGNORE or
@@ -49,6 +37,7 @@ struct Arguments {
   MPI_Datatype type;
   MPI_Status* status;
   MPI_Request* request;
+  bool large = false;                    // the function with large counts, MPI_..._c
   const client::TypeMap* map = nullptr;  // of `type`; only set if the file is in the table of open files
   bool goes_on = false;                  // a further part of one call of the program
 };

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/call/call.hpp"
 
+#include <utility>
+
 #include "front/mpiio/call/completion.hpp"
 
 namespace millrace::front {
@@ -53,7 +55,13 @@ void Call::place() {
   }
 }
 
+Status Call::settle(Extent extent) {
+  if (std::exchange(settled, true)) return {};
+  return open.file->flush(writes() ? Before::write : Before::read, extent);
+}
+
 void Call::reserve() {
+  if (!moves_pointer()) return;
   const std::uint64_t etype = open.view.map.etype_size();
   MPI_Offset now = 0;
   if (open.pointer.take(static_cast<MPI_Offset>(bytes / etype), now) != MPI_SUCCESS) return;
@@ -63,7 +71,8 @@ void Call::reserve() {
 }
 
 void Call::give_back(std::uint64_t moved) {
-  open.pointer.set(static_cast<MPI_Offset>((position + moved) / open.view.map.etype_size()));
+  if (moves_pointer())
+    open.pointer.set(static_cast<MPI_Offset>((position + moved) / open.view.map.etype_size()));
 }
 
 client::PieceSource Call::pieces() const {
@@ -85,17 +94,12 @@ int Call::complete(std::uint64_t moved) const {
     case Completion::nonblocking:
       return completed_request(count, a.request);
     case Completion::split_begin:
-      return begin_split(open, count);
+      (void)open.begun.change({.ours = true, .bytes = count});
+      return MPI_SUCCESS;
     case Completion::split_end:
       break;
   }
   return MPI_ERR_INTERN;
-}
-
-int Call::complete(const MPI_Status& status) const {
-  MPI_Count moved = 0;
-  PMPI_Get_elements_x(&status, MPI_BYTE, &moved);
-  return complete(static_cast<std::uint64_t>(moved));
 }
 
 }  // namespace millrace::front

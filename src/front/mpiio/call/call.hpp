@@ -6,13 +6,16 @@
 
 namespace millrace::front {
 
+// What a way of reads returns if it cannot read the bytes: at most the memory of the read has changed, and
+// the individual pointer. Another way follows (way.cpp). No MPI error has this number.
+constexpr int unread = -1;
+
 // One transfer of the program on an open file. One of the file's ways carries it out, and complete() gives
 // the program its status, request or split collective. For one thread.
 struct Call {
   Open& open;
   const Row& row;
   const Arguments& a;
-  LibraryFunction own;
 
   bool measured = false;  // then the following is known
   const client::TypeMap* memory = nullptr;
@@ -20,6 +23,7 @@ struct Call {
   std::uint64_t bytes = 0;
   Extent hull = {};        // of these bytes in the file
   bool one_piece = false;  // the bytes fill their hull, in order
+  bool settled = false;    // settle() has been called
 
   bool writes() const { return row.direction == Direction::write; }
   bool nonblocking() const { return row.completion == Completion::nonblocking; }
@@ -43,8 +47,11 @@ struct Call {
   bool sound();
   // The bytes of the file that the call may touch; everything if that is unknown.
   Extent touched();
-  // Moves the individual pointer past the bytes. Another thread may have moved it since measure(), so the
-  // place in the file may be another one now.
+  // Brings pending bytes to the file before the call touches `extent`. Once: another way that follows has
+  // them there.
+  Status settle(Extent extent);
+  // The individual pointer, if the call uses it, moves past the bytes. Another thread may have moved it since
+  // measure(), so the place in the file may be another one now.
   void reserve();
   // Takes that back, after a transfer that moved fewer bytes.
   void give_back(std::uint64_t moved = 0);
@@ -54,8 +61,6 @@ struct Call {
 
   // Completes the call after `moved` bytes have left the program's memory, or have come.
   int complete(std::uint64_t moved) const;
-  // The same after a call of the library that has set `status`.
-  int complete(const MPI_Status& status) const;
 
  private:
   void place();

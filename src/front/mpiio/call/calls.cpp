@@ -130,13 +130,10 @@ int own_get_info(Entry entry, MPI_File fh, MPI_Info* info_used) noexcept {
   const int result = call<Slot::MPI_File_get_info>(entry, fh, info_used);
   const Open* open = scope.find(fh);
   if (open == nullptr || open->guest || result != MPI_SUCCESS) return result;
-  if (open->reads.reader != nullptr) {
-    PMPI_Info_set(*info_used, "millrace_stage", open->reading() != open->handle ? "whole" : "none");
-    return MPI_SUCCESS;
-  }
-  if (!open->writable) {
+  if (open->reads.reader != nullptr || !open->writable) {
+    const bool pieces = open->reads.through != client::Through::none;
     PMPI_Info_set(*info_used, "millrace_stage",
-                  open->reads.through != client::Through::none ? "pieces" : "none");
+                  open->reading() != open->handle ? "whole" : (pieces ? "pieces" : "none"));
     return MPI_SUCCESS;
   }
   answer_visibility(*open, *info_used);
@@ -160,10 +157,10 @@ int own_set_view(Entry entry, MPI_File fh, MPI_Offset disp, MPI_Datatype etype, 
   if (open != nullptr && open->file->own_pieces() != nullptr) open->file->own_pieces()->let_sieve();
   const int result = call<Slot::MPI_File_set_view>(entry, fh, disp, etype, filetype, datarep, info);
   if (open == nullptr || open->guest || result != MPI_SUCCESS) return result;
-  if (open->reads.reader != nullptr) {
-    if (open->reading() == open->handle) return result;
-    return call<Slot::MPI_File_set_view>(Entry::pmpi, open->reading(), disp, etype, filetype, datarep, info);
-  }
+  if (open->reads.reader != nullptr)
+    return open->reading() == open->handle ? result
+                                           : call<Slot::MPI_File_set_view>(Entry::pmpi, open->reading(), disp,
+                                                                           etype, filetype, datarep, info);
   try {
     const Status status = adopt_view(*open, disp, etype, filetype, datarep);
     return status.ok() ? result : raise(*open, status);

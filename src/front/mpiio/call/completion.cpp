@@ -9,9 +9,7 @@ namespace {
 
 // The pointer itself holds the number of bytes, so nothing is allocated or freed.
 int tell_bytes(void* state, MPI_Status* status) {
-  set_status(status, static_cast<MPI_Count>(reinterpret_cast<std::intptr_t>(state)));
-  status->MPI_SOURCE = MPI_UNDEFINED;
-  status->MPI_TAG = MPI_UNDEFINED;
+  answer(status, static_cast<MPI_Count>(reinterpret_cast<std::intptr_t>(state)));
   return MPI_SUCCESS;
 }
 int release_nothing(void*) { return MPI_SUCCESS; }
@@ -31,10 +29,15 @@ int completed_request(MPI_Count bytes, MPI_Request* request) {
   return error != MPI_SUCCESS ? error : PMPI_Grequest_complete(*request);
 }
 
-int begin_split(Open& open, MPI_Count bytes) {
-  const std::lock_guard guard(open.begun.split_lock);
-  open.begun.split = {Split::State::ours, bytes, false, nullptr};
-  return MPI_SUCCESS;
+void answer(MPI_Status* status, MPI_Count bytes) {
+  set_status(status, bytes);
+  status->MPI_SOURCE = MPI_UNDEFINED;
+  status->MPI_TAG = MPI_UNDEFINED;
+}
+
+MPI_Count bytes_of(const MPI_Status& status) {
+  MPI_Count bytes = 0;
+  return PMPI_Get_elements_x(&status, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes > 0 ? bytes : 0;
 }
 
 }  // namespace millrace::front

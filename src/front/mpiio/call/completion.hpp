@@ -10,10 +10,13 @@ namespace millrace::front {
 // MPI_STATUS_IGNORE.
 void set_status(MPI_Status* status, MPI_Count bytes);
 
+// The same for the status that MPI asks of a request (MPI_Grequest_start).
+void answer(MPI_Status* status, MPI_Count bytes);
+
 // Makes a request that is already complete. Its status has `bytes` bytes.
 int completed_request(MPI_Count bytes, MPI_Request* request);
 
-// Begins a split collective that the MPI library does not see. Keeps the count for the call that ends it.
-int begin_split(Open& open, MPI_Count bytes);
+// The bytes that the MPI library has moved.
+MPI_Count bytes_of(const MPI_Status& status);
 
 }  // namespace millrace::front

@@ -13,19 +13,14 @@ int by_library(Call& call);
 int by_library_alone(Call& call);
 // Before both, the pending bytes that the call may touch come to the file.
 
-// Counts the bytes of a read.
-void note_read(Open& open, std::uint64_t bytes);
-
-// Call the MPI library's own function of a row, on the handle `of`. `count` must fit into an int.
-int call_library(const Row& row, const Arguments& arguments, MPI_File of);   // blocking
-int begin_library(const Row& row, const Arguments& arguments, MPI_File of);  // split, reads
-int end_library(const Row& row, const Arguments& arguments, MPI_File of);    // split, reads
+// Calls the MPI library's function of a row, on the handle `of`.
+int call_library(const Row& row, const Arguments& arguments, MPI_File of);
 
 // Calls the library's independent function on `arguments.file`. It is blocking unless the row is nonblocking.
 int call_alone(const Row& row, const Arguments& arguments, MPI_Status* status);
 
 // Lets the library check the datatype when this thread first uses it, mainly whether it is committed. Makes a
 // call with 0 elements for that.
-int examine(const Open& open, Direction direction, const Arguments& arguments);
+int examine(const Call& call);
 
 }  // namespace millrace::front

@@ -35,9 +35,7 @@ void forget(Open& open, const Pending& pending) {
 
 int query(void* state, MPI_Status* status) {
   const PendingResult result = end_pending(**static_cast<Shared*>(state));
-  set_status(status, result.bytes);
-  status->MPI_SOURCE = MPI_UNDEFINED;
-  status->MPI_TAG = MPI_UNDEFINED;
+  answer(status, result.bytes);
   return result.error;
 }
 
@@ -80,9 +78,8 @@ Shared prepare(const Call& call) {
 PendingResult read_again(const Arguments& a) {
   const Row row{Direction::read, Position::at, Coordination::independent, Completion::blocking};
   MPI_Status status;
-  PendingResult result{0, call_alone(row, a, &status)};
-  if (result.error == MPI_SUCCESS) PMPI_Get_elements_x(&status, MPI_BYTE, &result.bytes);
-  return result;
+  const int error = call_alone(row, a, &status);
+  return {error == MPI_SUCCESS ? bytes_of(status) : 0, error};
 }
 
 }  // namespace
@@ -92,23 +89,23 @@ bool can_pend(const Call& call) {
          call.row.completion != Completion::blocking;
 }
 
-Status begin_pending(const Call& call, int& result) {
+int begin_pending(const Call& call) {
   Open& open = call.open;
   const Shared pending = prepare(call);
-  if (pending == nullptr) return Code::unsupported;
+  if (pending == nullptr) return unread;
   {
     const std::lock_guard guard(open.begun.pending_lock);
     open.begun.pending.reserve(open.begun.pending.size() + 1);
   }
   // The program may free the datatype before the read ends.
-  if (PMPI_Type_dup(call.a.type, &pending->again.type) != MPI_SUCCESS) return Code::unsupported;
+  if (PMPI_Type_dup(call.a.type, &pending->again.type) != MPI_SUCCESS) return unread;
   const client::PieceSource source(pending->view, call.position, *pending->memory, call.a.memory,
                                    static_cast<std::uint64_t>(call.a.count));
   Result<std::unique_ptr<client::PendingRead>> read =
       open.file->agent_reads()->start(pending->view, call.position, source, call.hull.end);
   if (!read) {
     PMPI_Type_free(&pending->again.type);
-    return read.status();
+    return unread;
   }
   pending->read = *std::move(read);
   pending->open = &open;
@@ -116,14 +113,9 @@ Status begin_pending(const Call& call, int& result) {
     const std::lock_guard guard(open.begun.pending_lock);
     open.begun.pending.push_back(pending);
   }
-  if (call.nonblocking()) {
-    result = make_request(pending, call.a.request);
-  } else {
-    const std::lock_guard guard(open.begun.split_lock);
-    open.begun.split = {Split::State::ours, pending->result.bytes, false, pending};
-    result = MPI_SUCCESS;
-  }
-  return {};
+  if (call.nonblocking()) return make_request(pending, call.a.request);
+  (void)open.begun.change({.ours = true, .bytes = pending->result.bytes, .pending = pending});
+  return MPI_SUCCESS;
 }
 
 PendingResult end_pending(Pending& pending) {

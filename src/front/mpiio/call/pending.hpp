@@ -16,9 +16,9 @@ namespace millrace::front {
 // True if this read can end later.
 bool can_pend(const Call& call);
 
-// Begins a non-blocking read or a split collective, and completes the call; `result` is its return value. Not
-// ok: nothing has happened.
-Status begin_pending(const Call& call, int& result);
+// Begins a non-blocking read or a split collective, and completes the call. Returns its return value, or
+// `unread`: nothing has happened.
+int begin_pending(const Call& call);
 
 // Waits for the bytes. Returns the number of bytes and the error of the read.
 struct PendingResult {

@@ -10,7 +10,7 @@ namespace millrace::front {
 // Lets a collective read find the earlier writes of all ranks, where they are not in one page cache or where
 // the read will need no other rank. MPI requires the program to sync in between. But I/O libraries do not,
 // because on one node they need no sync. A non-blocking read must not wait for other ranks, so it has no such
-// guarantee. Does nothing for other calls.
+// guarantee. Lets reads from a server find what this process has written by other handles.
 Status meet_before_reading(const Call& call);
 
 // True if this read needs no other rank, on all ranks alike: the ranks are on one node and share the kernel's

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "front/mpiio/call/completion.hpp"
 #include "front/mpiio/call/library.hpp"
 
 namespace millrace::front {
@@ -67,8 +68,7 @@ int write_unmapped(Call& call) {
   if (open.view.unmapped == MPI_FILE_NULL) return raise_class(open, MPI_ERR_IO);
   MPI_Offset position = 0;
   if (!take_position(call, position)) return raise_class(open, MPI_ERR_IO);
-  const Status flushed = open.file->flush(Before::write);
-  if (!flushed.ok()) return raise(open, flushed);
+  if (const Status settled = call.settle(everything); !settled.ok()) return raise(open, settled);
   const Row alone{Direction::write, Position::at, Coordination::independent, Completion::blocking};
   MPI_Status status;
   Arguments at = call.a;
@@ -79,10 +79,9 @@ int write_unmapped(Call& call) {
     PMPI_File_call_errhandler(open.handle, error);
     return error;
   }
-  MPI_Count bytes = 0;
-  PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
-  open.file->counts().moved_by_library(static_cast<std::uint64_t>(bytes));
-  return call.complete(static_cast<std::uint64_t>(bytes));
+  const auto bytes = static_cast<std::uint64_t>(bytes_of(status));
+  open.file->counts().moved_by_library(bytes);
+  return call.complete(bytes);
 }
 
 void close_unmapped(Open& open) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The choice of a transfer's way. A way is a function that carries out a call, and returns what the program's
-// call returns.
+// call returns. Only a read can need a second way: that is chosen here too.
 //
 // On a file that Millrace accelerates, a collective write never becomes the MPI library's collective write.
 // The choice between pipeline and library depends on sizes and errors of this rank alone. If some ranks chose
@@ -12,7 +12,6 @@
 #include "front/mpiio/call/way.hpp"
 
 #include <new>
-#include <utility>
 
 #include "front/mpiio/call/completion.hpp"
 #include "front/mpiio/call/library.hpp"
@@ -38,42 +37,62 @@ Way way_to_write(Call& call) {
   return enters_pipeline(call) ? by_pipeline : past_pipeline;
 }
 
+// True if the node's copy has the handle of this call, and not the program's handle.
+bool is_of_copy(const Call& call) {
+  return call.open.has_copy() && !call.writes() && call.row.position != Position::shared;
+}
+
 Way way_to_read(Call& call) {
   const Open& open = call.open;
-  const Reader* const reader = open.reads.reader.get();
-  const bool shared = call.row.position == Position::shared;
-  if (reader != nullptr && reader->copy != MPI_FILE_NULL && !shared)
-    return reader->left ? by_library_alone : from_copy;
+  if (is_of_copy(call)) return open.reads.reader->left ? by_library_alone : from_copy;
   if (open.left_to_library()) return by_library;
   // In a collective function, a rank beside the file server would read for ranks of other nodes.
   if (open.first.location == Open::Location::here) return by_library_alone;
-  if (open.first.location == Open::Location::elsewhere) return from_server;
-  if (!reads_alone(call)) return by_library;
-  if (!has_pieces(call)) return by_library_alone;
-  if (goes_through(call)) return from_agents;
+  const bool elsewhere = open.first.location == Open::Location::elsewhere;
+  if (!elsewhere && !reads_alone(call)) return by_library;
+  const bool placed = has_pieces(call);
+  if (placed && goes_through(call)) return from_agents;
+  if (elsewhere) return from_server;
   // The library reads one piece as fast, and in the background if the call is non-blocking.
-  return call.one_piece || open.reads.until_written ? by_library_alone : read_by_own_pieces;
+  const bool own = placed && !call.one_piece && !open.reads.until_written;
+  return own && open.file->own_pieces() != nullptr ? read_by_own_pieces : by_library_alone;
+}
+
+int read(Call& call) {
+  Open& open = call.open;
+  const Status met = meet_before_reading(call);
+  const Way way = way_to_read(call);
+  // The other ranks may be in the library's collective function.
+  if (!met.ok() && way != by_library) return raise(open, met);
+  int result = way(call);
+  if (result == unread) {
+    call.give_back();
+    result = open.first.location == Open::Location::elsewhere ? from_server(call) : by_library_alone(call);
+  }
+  if (result == MPI_SUCCESS) {
+    open.file->counts().read(call.asked());
+    open.reads.bytes.fetch_add(call.asked(), std::memory_order_relaxed);
+  }
+  return met.ok() ? result : raise(open, met);
+}
+
+int write(Call& call) {
+  note_write(call.open, call.row.coordination == Coordination::collective && !call.open.left_to_library());
+  return way_to_write(call)(call);
 }
 
 // Ends a split collective.
 int end_split(Call& call) {
   Open& open = call.open;
-  Split split;
-  {
-    const std::lock_guard guard(open.begun.split_lock);
-    split = std::exchange(open.begun.split, {});
-  }
+  Split split = open.begun.change({});
   int result = MPI_SUCCESS;
   if (split.staged) {
     Arguments end = call.a;
     end.status = MPI_STATUS_IGNORE;
-    result = end_library(call.row, end, call.a.file);
-  } else if (split.state != Split::State::ours) {
+    result = call_library(call.row, end, open.handle);
+  } else if (!split.ours) {
     // It may have begun before the rank left its copy.
-    const Reader* const reader = open.reads.reader.get();
-    const bool copied = reader != nullptr && reader->copy != MPI_FILE_NULL && !call.writes() &&
-                        call.row.position != Position::shared;
-    return copied ? from_copy(call) : call.own(open.handle);
+    return is_of_copy(call) ? from_copy(call) : call_library(call.row, call.a, open.handle);
   }
   if (split.pending != nullptr) {
     const PendingResult ended = end_pending(*split.pending);
@@ -84,11 +103,6 @@ int end_split(Call& call) {
   return result;
 }
 
-bool split_active(Open& open) {
-  const std::lock_guard guard(open.begun.split_lock);
-  return open.begun.split.state == Split::State::ours;
-}
-
 }  // namespace
 
 bool writes_alone(const Open& open, const Row& row) {
@@ -97,25 +111,17 @@ bool writes_alone(const Open& open, const Row& row) {
          (open.writes_alone() || open.first.location == Open::Location::elsewhere);
 }
 
-int carry_out(Open* open, const Row& row, const Arguments& arguments, LibraryFunction own) noexcept {
-  if (open == nullptr) return own(arguments.file);
+int carry_out(Open* open, const Row& row, const Arguments& arguments) noexcept {
+  if (open == nullptr) return call_library(row, arguments, arguments.file);
   if (open->first.location != Open::Location::everywhere && row.position == Position::shared)
     return not_on_first(*open, "using the shared file pointer");
   try {
-    Call call{*open, row, arguments, own};
+    Call call{*open, row, arguments};
     if (row.completion == Completion::split_end) return end_split(call);
     // One split collective at a time; ROMIO returns the same error.
-    if (row.completion == Completion::split_begin && split_active(*open))
+    if (row.completion == Completion::split_begin && open->begun.has_split())
       return raise_class(*open, MPI_ERR_IO);
-    if (call.writes()) {
-      note_write(*open, row.coordination == Coordination::collective && !open->left_to_library());
-      return way_to_write(call)(call);
-    }
-    const Status met = meet_before_reading(call);
-    const Way way = way_to_read(call);
-    // The other ranks may be in the library's collective function.
-    const int result = met.ok() || way == by_library ? way(call) : MPI_SUCCESS;
-    return met.ok() ? result : raise(*open, met);
+    return call.writes() ? write(call) : read(call);
   } catch (const std::bad_alloc&) {
     return raise(*open, Code::no_memory);
   } catch (...) {

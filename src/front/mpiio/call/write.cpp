@@ -124,15 +124,15 @@ class Timed {
 // The bytes have a place of their own before they are written: another thread may use the individual pointer.
 int write_own_pieces(Call& call) {
   Open& open = call.open;
-  if (const int error = examine(open, Direction::write, call.a); error != MPI_SUCCESS) return error;
-  if (call.moves_pointer()) call.reserve();
-  Status status = open.file->flush(Before::write, call.hull);
+  if (const int error = examine(call); error != MPI_SUCCESS) return error;
+  call.reserve();
+  Status status = call.settle(call.hull);
   client::PieceSource source = call.pieces();
   client::OwnPieces* const own = open.sweep.window != 0 ? open.file->own_pieces() : nullptr;
   const bool done = status.ok() && own != nullptr && own->write(source, open.sweep, status);
   const int error = done || !status.ok() ? MPI_SUCCESS : write_pieces(call);
   if (!status.ok() || error != MPI_SUCCESS) {
-    if (call.moves_pointer()) call.give_back();
+    call.give_back();
     return error != MPI_SUCCESS ? error : raise(open, status);
   }
   open.file->note_direct_write(call.hull);
@@ -167,8 +167,8 @@ bool enters_pipeline(const Call& call) {
 }
 
 int by_pipeline(Call& call) {
-  if (const int error = examine(call.open, Direction::write, call.a); error != MPI_SUCCESS) return error;
-  if (call.moves_pointer()) call.reserve();
+  if (const int error = examine(call); error != MPI_SUCCESS) return error;
+  call.reserve();
   const Status status = append(call);
   return status.ok() ? call.complete(call.bytes) : raise(call.open, status);
 }
@@ -185,7 +185,7 @@ int past_pipeline(Call& call) {
 }
 
 int write_nothing(Call& call) {
-  const int error = examine(call.open, Direction::write, call.a);
+  const int error = examine(call);
   return error != MPI_SUCCESS ? error : call.complete(0);
 }
 
@@ -219,7 +219,7 @@ int write_in_order(Call& call) {
     bytes.goes_on = std::exchange(begun, true);
     bytes.memory = const_cast<std::byte*>(linear.bytes().data());
     bytes.count = static_cast<MPI_Count>(linear.bytes().size());
-    const int error = carry_out(&open, now, bytes, call.own);
+    const int error = carry_out(&open, now, bytes);
     if (error != MPI_SUCCESS) return error;
     bytes.offset += bytes.count / static_cast<MPI_Offset>(open.view.map.etype_size());
   }

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "front/mpiio/call/completion.hpp"
 #include "front/mpiio/call/library.hpp"
 #include "front/mpiio/call/way.hpp"
 #include "front/mpiio/types/datatype.hpp"
@@ -24,15 +25,13 @@ std::size_t FileSide::move(std::byte* memory, std::size_t bytes) {
   part_.memory = memory;
   part_.count = static_cast<MPI_Count>(bytes);
   part_.status = &status;
-  const int error = carry_out(open_, row_, part_, [&](MPI_File of) { return call_library(row_, part_, of); });
+  const int error = carry_out(open_, row_, part_);
   part_.goes_on = true;
   if (error != MPI_SUCCESS) {
     error_ = error;
     return 0;
   }
-  MPI_Count moved = 0;
-  PMPI_Get_elements_x(&status, MPI_BYTE, &moved);
-  const std::size_t done = std::min(static_cast<std::size_t>(std::max<MPI_Count>(moved, 0)), bytes);
+  const std::size_t done = std::min(static_cast<std::size_t>(bytes_of(status)), bytes);
   if (row_.position == Position::at) part_.offset += static_cast<MPI_Offset>(done / etype_);
   return done;
 }

@@ -141,22 +141,17 @@ int Staged::join() {
   none.memory = &nothing;
   none.count = 0;
   none.status = &status;
-  const bool begins = row.completion == Completion::split_begin && !writes();
-  if (!begins) row.completion = Completion::blocking;
+  if (row.completion != Completion::split_begin || writes()) row.completion = Completion::blocking;
   if (row_.completion == Completion::nonblocking || alone()) row.coordination = Coordination::independent;
-  return carry_out(open_, row, none, [&](MPI_File of) {
-    return begins ? begin_library(row, none, of) : call_library(row, none, of);
-  });
+  return carry_out(open_, row, none);
 }
 
 int Staged::complete_all() {
   const auto moved = static_cast<MPI_Count>(moved_);
   if (row_.completion == Completion::nonblocking) return completed_request(moved, a_.request);
   if (row_.completion == Completion::split_begin) {
-    if (writes()) return begin_split(*open_, moved);
-    const std::lock_guard guard(open_->begun.split_lock);
-    open_->begun.split.bytes = moved;
-    open_->begun.split.staged = open_->begun.split.state == Split::State::real;
+    const bool ours = writes() || open_->begun.has_split();
+    (void)open_->begun.change({.ours = ours, .staged = !ours, .bytes = moved});
     return MPI_SUCCESS;
   }
   set_status(a_.status, moved);
@@ -215,16 +210,14 @@ bool Staged::whole(int& result) {
   Arguments host = a_;
   host.memory = copy.data() - lower;
   host.status = &status;
-  result = carry_out(open_, row_, host, [&](MPI_File of) { return call_library(row_, host, of); });
+  result = carry_out(open_, row_, host);
   if (result != MPI_SUCCESS) return true;
-  MPI_Count got = 0;
-  if (PMPI_Get_elements_x(&status, MPI_BYTE, &got) != MPI_SUCCESS || got < 0) got = 0;
   if (!writes()) {
     DeviceMemory memory(found_, *map_, a_.memory, static_cast<std::uint64_t>(a_.count));
     client::FileView flat;
     client::PieceSource source(flat, 0, *map_, host.memory, static_cast<std::uint64_t>(a_.count));
     client::Piece piece{};
-    for (auto left = std::min<std::uint64_t>(static_cast<std::uint64_t>(got), bytes_);
+    for (auto left = std::min(static_cast<std::uint64_t>(bytes_of(status)), bytes_);
          left > 0 && source.next({&piece, 1}) != 0;) {
       const std::uint64_t some = std::min(left, piece.size);
       if (const int error = memory.scatter(static_cast<const std::byte*>(piece.data), some)) {

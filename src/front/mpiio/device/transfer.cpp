@@ -21,7 +21,7 @@ bool worth_looking(const Open* open, const Row& row, const Arguments& arguments)
 
 }  // namespace
 
-int transfer(const Row& row, Arguments arguments, LibraryFunction own) noexcept {
+int transfer(const Row& row, Arguments arguments) noexcept {
   const Scope scope;
   Open* open = scope.find(arguments.file);
   if (open != nullptr && row.completion != Completion::split_end) arguments.map = find_map(arguments.type);
@@ -33,7 +33,7 @@ int transfer(const Row& row, Arguments arguments, LibraryFunction own) noexcept 
   if (device::driver_seen.load(std::memory_order_relaxed) && scope.outermost() &&
       staged(open, row, arguments, result))
     return result;
-  return carry_out(open, row, arguments, own);
+  return carry_out(open, row, arguments);
 }
 
 }  // namespace millrace::front

@@ -8,6 +8,6 @@ namespace millrace::front {
 
 // Every hook of a transfer function calls this. The functions that it calls do not check for device memory
 // again.
-int transfer(const Row& row, Arguments arguments, LibraryFunction own) noexcept;
+int transfer(const Row& row, Arguments arguments) noexcept;
 
 }  // namespace millrace::front

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/open/open.hpp"
@@ -23,13 +24,12 @@ using client::Before;
 
 struct Pending;  // call/pending.hpp
 
-// The state of a split collective between its begin and its end.
+// A split collective between its begin and its end.
 struct Split {
-  enum class State { none, ours, real };
-  State state = State::none;
-  MPI_Count bytes = 0;  // if `ours` or staged: the count for the status of the end
-  bool staged = false;  // state `real`, but the library has read no bytes, because the memory is a device's
-  std::shared_ptr<Pending> pending;  // if `ours`: a read whose bytes are on their way
+  bool ours = false;    // the MPI library does not know of it
+  bool staged = false;  // the library does, but it has read no bytes, because the memory is a device's
+  MPI_Count bytes = 0;  // for the status of the end
+  std::shared_ptr<Pending> pending = nullptr;  // if `ours`: a read whose bytes are on their way
 };
 
 // A file that is only read: the source of its bytes.
@@ -81,6 +81,16 @@ struct Reads {
 
 // Calls that have begun, and have not ended yet.
 struct Begun {
+  // Replaces the split collective, and returns the one before: one at a time.
+  Split change(Split by) {
+    const std::lock_guard guard(split_lock);
+    return std::exchange(split, std::move(by));
+  }
+  bool has_split() {
+    const std::lock_guard guard(split_lock);
+    return split.ours;
+  }
+
   std::mutex split_lock;
   Split split;
   std::mutex pending_lock;
@@ -125,11 +135,9 @@ struct Open {
   bool pipeline() const { return view.mapped && writes_alone(); }
   // True if writes need no other rank. They take the pipeline or the library's independent functions.
   bool writes_alone() const { return !atomic && !view.foreign && !nodes.bypassed; }
+  bool has_copy() const { return reads.reader != nullptr && reads.reader->copy != MPI_FILE_NULL; }
   // The handle that reads the bytes.
-  MPI_File reading() const {
-    const Reader* const reader = reads.reader.get();
-    return reader != nullptr && reader->copy != MPI_FILE_NULL && !reader->left ? reader->copy : handle;
-  }
+  MPI_File reading() const { return has_copy() && !reads.reader->left ? reads.reader->copy : handle; }
 };
 
 // Makes the object for a handle of this plan.

@@ -91,17 +91,15 @@ void leave_agents(Open& open) {
     open.file->agent_reads()->stop();
 }
 
-void leave_copy(Open& open) {
-  Reader* const reader = open.reads.reader.get();
-  if (reader == nullptr || reader->copy == MPI_FILE_NULL || reader->left) return;
-  if (open.first.location != Open::Location::everywhere) return;
-  MPI_Offset position = 0;
-  if (PMPI_File_get_position(reader->copy, &position) == MPI_SUCCESS)
-    call<Slot::MPI_File_seek>(Entry::pmpi, open.handle, position, MPI_SEEK_SET);
-  reader->left = true;
-}
-
 }  // namespace
+
+void leave_copy(Open& open) {
+  if (open.reading() == open.handle || open.first.location != Open::Location::everywhere) return;
+  MPI_Offset position = 0;
+  if (PMPI_File_get_position(open.reading(), &position) == MPI_SUCCESS)
+    call<Slot::MPI_File_seek>(Entry::pmpi, open.handle, position, MPI_SEEK_SET);
+  open.reads.reader->left = true;
+}
 
 Handles handles_of(const std::string& path, std::uint64_t number) {
   Handles found;
@@ -138,14 +136,14 @@ void note_write(Open& open, bool on_all) {
   });
 }
 
-Status publish_others(const Open& open, bool& wrote) {
+Status publish_others(Open& open) {
   Status first;
   const std::shared_lock guard(table().lock);
   for (const auto& [handle, other] : table().files) {
     const bool has_written =
         other->first.location == Open::Location::elsewhere && other->writable && other->written;
     if (!has_written || other.get() == &open || other->first.name != open.first.name) continue;
-    wrote = true;
+    leave_agents(open);  // they may have read older bytes ahead
     const Status status = other->file->flush(Before::others_read);
     if (first.ok()) first = status;
   }

@@ -59,9 +59,12 @@ void bypass_same_file(std::uint64_t number, client::Reason reason);
 //
 // Called before this rank writes, or changes the size of the file. `on_all`: all ranks make this call.
 void note_write(Open& open, bool on_all);
+// From now on, a handle that reads a copy reads the file itself.
+void leave_copy(Open& open);
 // For a file of another node (target=first), of which each handle has a stand-in of its own: brings what this
-// process has written by other handles to that node. `wrote`: there is such a handle.
-Status publish_others(const Open& open, bool& wrote);
+// process has written by other handles to that node. If there is such a handle, the agents read no more
+// ahead for this one.
+Status publish_others(Open& open);
 // Called at MPI_File_sync, and before a collective read of a file that may be written. Collective over the
 // file, if the agents carry its reads.
 void agree_on_writes(Open& open);

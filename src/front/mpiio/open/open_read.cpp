@@ -91,12 +91,10 @@ bool agents_carry(Open& open) {
 }
 
 void look_again(Open& open) {
+  if (!open.has_copy() || open.first.location != Open::Location::everywhere) return;
   Reader& reader = *open.reads.reader;
-  if (reader.copy == MPI_FILE_NULL || open.first.location != Open::Location::everywhere) return;
   if (all_ranks(open, !reader.left && client::stamp_of(open.path) == reader.staged.original)) return;
-  MPI_Offset position = 0;
-  if (!reader.left && PMPI_File_get_position(reader.copy, &position) == MPI_SUCCESS)
-    call<Slot::MPI_File_seek>(Entry::pmpi, open.handle, position, MPI_SEEK_SET);
+  leave_copy(open);
   close_copy(reader);
   (void)open.file->set_direct({client::Reason::read_by_each_node});
 }
