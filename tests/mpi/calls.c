@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 The Millrace authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * The functions that are not transfers, one test per name in docs/reference/coverage.md, with bytes still in
+ * The functions that are not transfers, one test per name in src/front/mpiio/table.py, with bytes still in
  * the pipeline wherever that could make a difference. usage: calls DIRECTORY */
 #include <sys/stat.h>
 #include <unistd.h>

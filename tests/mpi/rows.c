@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 The Millrace authors
  * SPDX-License-Identifier: Apache-2.0
  *
- * Every transfer function, one test each, named as in docs/reference/coverage.md. usage: rows DIRECTORY
+ * Every transfer function, one test each, named as in src/front/mpiio/table.py. usage: rows DIRECTORY
  * A write test leaves DIRECTORY/NAME, which the driver compares with what the stock library leaves; a read
  * test reads what this process has just written through another function and not yet synced. */
 #include "check.h"

@@ -22,7 +22,9 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS.parent / "src/front/mpiio")]
+import generate  # noqa: E402
 import gpu  # noqa: E402
 from launch import launch  # noqa: E402
 
@@ -43,7 +45,9 @@ def parse():
     parser.add_argument("--env", action="append", default=[], help="NAME=VALUE for the run with Millrace")
     parser.add_argument("--alone", action="store_true", help="no stock run, nothing to compare")
     parser.add_argument("--dies", action="store_true", help="the run with Millrace must fail, by itself")
-    parser.add_argument("--coverage", help="docs/reference/coverage.md: what it calls accelerated must have been so")
+    parser.add_argument(
+        "--coverage", action="store_true", help="what src/front/mpiio/table.py calls accelerated must have been so"
+    )
     parser.add_argument("--accelerated", choices=("yes", "no"), help="whether any call may be accelerated")
     parser.add_argument(
         "--pipeline", default="", help="files, with commas, that must have been written through the pipeline"
@@ -140,18 +144,15 @@ def reasons(stats):
     return [f"{one['path']}: {one['reason']}" for one in lines if one["kind"] == "client"]
 
 
-def check_coverage(page, out, calls):
+def check_coverage(out, calls):
     passed = set(re.findall(r"^pass (.*)$", out, re.M))
-    rows = re.findall(r"^\| `(\w+)` \| (\w+).*\| (\w+) \|$", pathlib.Path(page).read_text(), re.M)
-    for function, what, test in rows:
-        if test not in passed:
-            continue
-        if what == "accelerated" and calls.get(test, 0) == 0:
-            fail(f"{function} is said to be accelerated, but no call of test {test} was")
-    named = {test for _, _, test in rows}
-    if passed - named:
-        fail(f"tests that docs/reference/coverage.md does not name: {sorted(passed - named)}")
-    print(f"{len(passed)} tests of docs/reference/coverage.md")
+    every = generate.functions()
+    for function in every:
+        if function.accelerated and function.test in passed and calls.get(function.test, 0) == 0:
+            fail(f"{function.name} is said to be accelerated, but no call of test {function.test} was")
+    if unknown := passed - {function.test for function in every}:
+        fail(f"tests that src/front/mpiio/table.py does not name: {sorted(unknown)}")
+    print(f"{len(passed)} tests of src/front/mpiio/table.py")
 
 
 def check_same(options, folders, millrace):
@@ -199,7 +200,7 @@ def main():
             check_same(options, folders, millrace)
         calls = accelerated_calls(millrace[3])
         if options.coverage:
-            check_coverage(options.coverage, millrace[1], calls)
+            check_coverage(millrace[1], calls)
         if options.accelerated and (sum(calls.values()) > 0) != (options.accelerated == "yes"):
             fail(f"accelerated calls: {calls}")
         for name in filter(None, options.pipeline.split(",")):

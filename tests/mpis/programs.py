@@ -103,10 +103,8 @@ def left_out(mpi: Mpi, test: str) -> list:
 
 def driver(mpi: Mpi, folder, millrace, launcher, options: str, words: list) -> list:
     """The words that run a program by run_mpi.py: stock, and by `millrace run -- launcher`."""
-    coverage = [SOURCE / "docs/reference/coverage.md"]
-    given = [word for option in options.split() for word in [option] + (coverage if option == "--coverage" else [])]
     script = [sys.executable, TESTS / "run_mpi.py", "--mpi", mpi.family, "--launcher", launcher]
-    return [*script, "--run", millrace, "--shim", folder / "yield.so", *given, "--", *words]
+    return [*script, "--run", millrace, "--shim", folder / "yield.so", *options.split(), "--", *words]
 
 
 def own(mpi: Mpi, folder, millrace, native):

@@ -303,50 +303,47 @@ def symbols():
     return "".join(f"{name}\n" for name in sorted(name for _, name in entries()))
 
 
+# The rows of the coverage page.
+WRITE = "accelerated: the call takes the pipeline if that is expected to take less time, else the MPI library makes it"
+READ = (
+    "read by the rank or [by the agents](../explanation/reading.md) if that is faster, else by the MPI library after a "
+    "flush of what it may read; the end of a split call ends the read as it began"
+)
+SHARED = "the MPI library's, after a flush of what the call may read or overwrite"
+OWN = "handled: Millrace's own part, and the MPI library's function"
+ORDERS = "; orders writes of several nodes"
+OTHER = {"own": OWN, "order": "the MPI library's" + ORDERS, "pass": "the MPI library's alone"}
+ROWS = (WRITE, READ, SHARED, OWN, OWN + ORDERS, OTHER["order"], OTHER["pass"])
+
+
 def what(function):
     if function.accelerated:
-        return "accelerated"
-    if function.kind == "transfer" and function.row[0] == "read" and function.row[1] != "shared":
-        flushed = "read by the rank, or passed through, after a flush of what it may read"
-        return flushed if function.row[3] != "split_end" else "ends the read as it began"
+        return WRITE
     if function.kind == "transfer":
-        return (
-            "passed through, after a flush of what it may read or overwrite"
-            if function.row[3] != "split_end"
-            else "passed through"
-        )
-    return {
-        "own": "handled: Millrace's own part, and the MPI library's function"
-        + ("; orders writes of several nodes" if function.name in MEETING else ""),
-        "order": "passed through; orders writes of several nodes",
-        "pass": "passed through (not interposed)",
-    }[function.kind]
+        return READ if function.row[1] != "shared" else SHARED
+    return OWN + ORDERS if function.name in MEETING else OTHER[function.kind]
+
+
+def names(text):
+    """The functions of a row. A function and its variant with _c are one name."""
+    every = sorted(function.name for function in functions() if what(function) == text)
+    bases = [name for name in every if not (name.endswith("_c") and name[:-2] in every)]
+    return ", ".join(f"`{name}[_c]`" if f"{name}_c" in every else f"`{name}`" for name in bases)
 
 
 def coverage():
-    lines = [
-        "<!-- " + "; ".join(SPDX) + " -->\n",
-        f"<!-- {MADE} -->\n",
-        "# Coverage of the MPI_File API\n\n",
-        "| calls | Millrace |\n| --- | --- |\n"
-        "| writes: independent, collective, non-blocking, split | accelerated |\n"
-        "| reads: the same kinds | read by the rank or by the agents, else by the MPI library |\n"
-        "| shared file pointers: `_shared`, `_ordered` | the MPI library's, after a flush of pending bytes |\n"
-        "| all transfers in atomic mode | the MPI library's |\n\n",
-        "The treatment of each function of MPI 4.0, and the test that proves it "
-        "(`tests/mpi/rows.c` prints these names; `ctest -R mpi.` runs them with MPICH and Open MPI). "
-        "*Accelerated* means: the call takes the pipeline if the policy expects a gain, else the MPI library makes "
-        "it. *Read by the rank* means: the rank itself or the agents read the bytes if that is faster than the library "
-        "([How files are read across nodes](../explanation/reading.md)), also in a collective call. *Orders writes of "
-        "several nodes* is about files that several nodes have open: the rank's writes before the call come before "
-        "other ranks' reads and writes after it. This costs one load if no such file is open. "
-        "`_c` functions exist if the MPI library has them.\n\n",
-        "| function | Millrace | test |\n| --- | --- | --- |\n",
-    ]
-    for function in sorted(functions(), key=lambda one: one.name):
-        lines.append(f"| `{function.name}` | {what(function)} | {function.test} |\n")
-    lines.append("\n`MPI_File_c2f` and `MPI_File_f2c` convert handles, which Millrace does not change.\n")
-    return "".join(lines)
+    return "".join(
+        [
+            f"<!-- {'; '.join(SPDX)} -->\n<!-- {MADE} -->\n",
+            "# Coverage of the MPI_File API\n\n"
+            "The treatment of each function of MPI 4.0. Tests of both MPIs prove it (tests/mpi, tests/cluster).\n"
+            "`[_c]`: also the function with `_c`, if the MPI library has it. In atomic mode the MPI library does all\n"
+            "transfers. *Orders writes of several nodes*: [Order](../explanation/several-nodes.md#order).\n\n",
+            "| Millrace | functions |\n| --- | --- |\n",
+            *[f"| {text} | {names(text)} |\n" for text in ROWS],
+            "\n`MPI_File_c2f` and `MPI_File_f2c` convert handles, which Millrace does not change.\n",
+        ]
+    )
 
 
 def main():
