@@ -3,7 +3,7 @@
  *
  * SPANK plugin: `srun --millrace ./app` and `sbatch --millrace script` run the ranks of a step with Millrace.
  * It lies in lib/slurm of a prefix and finds the preload library beside that folder.
- * docs/how-to/slurm-plugin.md describes it. */
+ * docs/how-to/slurm.md describes it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <limits.h>
