@@ -18,7 +18,7 @@ LANGUAGES = {"sh", "text", "c", "cpp", "fortran", "python", "toml", "yaml", "jso
 FOREIGN = {"--allow-run-as-root", "--export", "--mpi", "--oversubscribe", "--ntasks-per-node", "--measure", "--"}
 FOREIGN |= {"--millrace", "--cleanenv", "--contain", "--containall", "--net", "--pid"}  # our plugin's, and Apptainer's
 # Variables that are no settings: of launchers and tools, of tests and the build.
-OTHER = {"MILLRACE_EPILOG_SECONDS", "MILLRACE_MPICC_ABI", "MILLRACE_SCREENSHOTS", "MILLRACE_SCREENSHOT_SESSION"}
+OTHER = {"MILLRACE_EPILOG_SECONDS"}
 
 
 def of(*languages):
