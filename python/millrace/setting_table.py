@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
 """Every setting of Millrace, once. The command line reads this table. src/base/generate_settings.py makes from it the
-table of the C++ library, the header of the hints, and the tables of docs/reference.
+table of the C++ library, the header of the hints, and the tables of docs/reference/settings.md.
 """
 
 from __future__ import annotations

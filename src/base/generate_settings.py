@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
 """Writes what follows from the table of settings (python/millrace/setting_table.py) into the source tree:
-src/base/setting_table.hpp, include/millrace/hints.h and the tables of docs/reference (settings, hints, environment).
+src/base/setting_table.hpp, include/millrace/hints.h and the tables of docs/reference/settings.md.
 With --check it only compares: exit status 1 if a file is stale."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import pathlib
 import sys
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
@@ -102,10 +102,10 @@ def hints_header() -> str:
     return "".join([*lines, "\n#endif\n"])
 
 
-def markdown(columns: dict[str, Callable[[Setting], str]], chosen: Iterable[Setting] = FOR_USERS) -> str:
-    """A table with a row for each setting, and a column for each entry of `columns`."""
+def markdown(columns: dict[str, Callable[[Setting], str]]) -> str:
+    """A table with a row for each setting of users, and a column for each entry of `columns`."""
     lines = ["| " + " | ".join(columns) + " |\n", "|" + " --- |" * len(columns) + "\n"]
-    lines += ["| " + " | ".join(cell(one) or "-" for cell in columns.values()) + " |\n" for one in chosen]
+    lines += ["| " + " | ".join(cell(one) or "-" for cell in columns.values()) + " |\n" for one in FOR_USERS]
     return "".join(lines)
 
 
@@ -117,35 +117,32 @@ def option(one: Setting) -> str:
     return code(f"{one.option_name} / --no-{one.option_name[2:]}" if one.kind == "switch" else one.option_name)
 
 
-WORTH = {"default": lambda one: code(one.default), "allowed": lambda one: one.allowed}
-HELP = {"what it does": lambda one: one.help}
-VARIABLE = {"variable": lambda one: code(one.variable)}
-INTERNAL = [one for one in SETTINGS if one.internal]
-# Pages of docs/reference, with a table between each pair of marks.
-PAGES = {
-    "settings": {
-        "settings": markdown(
-            {"option": option, "TOML `[run]`": lambda one: code(one.name if one.toml else ""), **WORTH, **HELP}
-        )
-    },
-    "hints": {
-        "settings": markdown(
-            {"hint": lambda one: code(one.hint_name), **WORTH, **HELP}, [one for one in SETTINGS if one.hint]
-        )
-    },
-    "environment": {
-        "settings": markdown({**VARIABLE, "option": option, **WORTH, **HELP}),
-        "internal": markdown({**VARIABLE, **HELP}, INTERNAL)
-        + "".join(f"| {code(name)} | {help} |\n" for name, help in OTHER_VARIABLES.items()),
-    },
+def help_of(one: Setting) -> str:
+    return one.help + (f" Hint: `{one.hint_name}`." if one.hint else "")
+
+
+# Variables that users may set; the others are for tests and measurements.
+VARIABLES = {one.variable: one.help for one in SETTINGS if one.name == "job"} | OTHER_VARIABLES
+VARIABLES.pop("MILLRACED_LINGER_MS")
+# The parts of docs/reference/settings.md, each between a pair of marks.
+PARTS = {
+    "settings": markdown(
+        {
+            "option": lambda one: option(one) or code(one.name),
+            "default": lambda one: code(one.default),
+            "allowed": lambda one: one.allowed,
+            "what it does": help_of,
+        }
+    ),
+    "variables": "\n" + "".join(f"- {code(name)}: {help}\n" for name, help in VARIABLES.items()) + "\n",
 }
 
 
-def with_table(document: str, mark: str, table: str) -> str:
-    """A Markdown document with the table between two marks brought up to date."""
+def with_part(document: str, mark: str, part: str) -> str:
+    """A Markdown document with the part between two marks brought up to date."""
     begin, end = f"<!-- {mark} -->\n", f"<!-- /{mark} -->\n"
     head, rest = document.split(begin, 1)
-    return head + begin + table + end + rest.split(end, 1)[1]
+    return head + begin + part + end + rest.split(end, 1)[1]
 
 
 def main() -> int:
@@ -153,11 +150,10 @@ def main() -> int:
         ROOT / "src/base/setting_table.hpp": cpp_table(),
         ROOT / "include/millrace/hints.h": hints_header(),
     }
-    for name, tables in PAGES.items():
-        page = ROOT / f"docs/reference/{name}.md"
-        files[page] = page.read_text(encoding="utf-8")
-        for mark, table in tables.items():
-            files[page] = with_table(files[page], mark, table)
+    page = ROOT / "docs/reference/settings.md"
+    files[page] = page.read_text(encoding="utf-8")
+    for mark, part in PARTS.items():
+        files[page] = with_part(files[page], mark, part)
     stale = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         if "--check" in sys.argv[1:]:
