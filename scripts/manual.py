@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pathlib
 import sys
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -28,10 +29,7 @@ STATUS = {
     "journal": "0: the journal is sound. 1: it is corrupt or no journal. 2: wrong use, or the file cannot be read.",
     "recover": "0: all records are in their files. 1: some are not. 2: wrong use.",
     "drain": "0: all bytes are in their files. 1: some are not. 2: wrong use.",
-    "compare": (
-        "0: no figure is worse, or with --sites. 1: a figure is worse beyond noise. 2: the sessions cannot be read or "
-        "compared."
-    ),
+    "compare": ("0: no figure is worse. 1: a figure is worse beyond noise. 2: the sessions cannot be compared."),
     "checkpoint": "0: every byte is right. 1: one is wrong, or the file is no checkpoint.",
     "cluster exec": "That of the command.",
 }
@@ -159,24 +157,53 @@ def program(name: str) -> str:
     return "\n".join([*lines, ".SH SEE ALSO", ".BR millrace (1)"]) + "\n"
 
 
-def cell(text: str) -> str:
-    return text.replace("|", "\\|")
+def filled(text: str) -> str:
+    return textwrap.fill(text, 120, subsequent_indent="  " * text.startswith("- "), break_on_hyphens=False)
+
+
+def listed(rows: Iterable[tuple[str, str]]) -> list[str]:
+    lines = [filled(f"- `{name}`: {text}") for name, text in rows if name != "--json"]
+    return [*lines, ""] if lines else []
+
+
+def with_status(one: Command) -> str:
+    return f"{one.help.rstrip('.')}. Exit status: {STATUS[one.words]}" if one.words in STATUS else one.help
+
+
+def options_of_group(group: list[Command]) -> dict[str, str]:
+    """The options of all commands of a group, each once, with the commands that have it."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in group:
+        for option in one.options():
+            found.setdefault(option, []).append(f"`{one.words.split()[-1]}`")
+    return {name: text if len(of) == len(group) else f"{', '.join(of)}: {text}" for (name, text), of in found.items()}
+
+
+def section(one: Command, group: list[Command]) -> list[str]:
+    synopsis = one.synopsis.replace(" [OPTIONS]", "", 1)
+    synopsis = [f"`{synopsis}`", ""] if synopsis.split()[2:] and not one.commands else []
+    lines = [f"## millrace {one.words}".rstrip(), "", *synopsis, filled(with_status(one)), ""]
+    if one.words == "run":
+        settings = {setting.option_name for setting in FOR_USERS if setting.toml}
+        lines += ["All [settings](settings.md) are options, and these:", ""]
+        return lines + listed(row for row in one.options() if row[0].split()[0].rstrip(",") not in settings)
+    lines += listed(one.options())
+    lines += listed(
+        (other.synopsis.removeprefix("millrace ").replace(" [OPTIONS]", ""), with_status(other)) for other in group
+    )
+    return lines + (["Options of these commands:", ""] if group else []) + listed(options_of_group(group).items())
 
 
 def page(all_commands: list[Command]) -> str:
     lines = [f"<!-- {HEADER} -->", f"<!-- {HERE} -->", "# Commands", ""]
-    lines += ["Each command prints this with `--help`, and has a manual page: `man millrace-run`.", ""]
+    text = "Each command prints this with `--help`, and has a manual page: `man millrace-run`. "
+    lines += [filled(text + "`--json`, where a command has it, prints one JSON document."), ""]
     for one in all_commands:
-        lines += [f"## millrace {one.words}".rstrip(), "", one.help, "", "```text", one.synopsis, "```", ""]
-        options = list(one.options())
-        if options:
-            lines += ["| option | what it does |", "| --- | --- |"]
-            lines += [f"| `{cell(name)}` | {cell(text)} |" for name, text in options] + [""]
-        if one.words in STATUS:
-            lines += [f"Exit status: {STATUS[one.words]}", ""]
-    lines += ["## Other programs", "", "| program | what it does |", "| --- | --- |"]
-    lines += [f"| `{f'{name} {words}'.strip()}` | {text} |" for name, (_, words, _, text) in PROGRAMS.items()]
-    return "\n".join(lines) + "\n"
+        if one.words and " " not in one.words:
+            lines += section(one, [other for other in all_commands if other.words.startswith(f"{one.words} ")])
+    lines += ["## Other programs", ""]
+    lines += listed((f"{name} {words}".strip(), text) for name, (_, words, _, text) in PROGRAMS.items())
+    return "\n".join(lines)
 
 
 def files() -> dict[pathlib.Path, str]:

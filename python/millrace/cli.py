@@ -250,7 +250,7 @@ def demo(
         True, "--nodes/--no-nodes", help="Run on 4 virtual nodes too, where this user may make them (root)."
     ),
 ) -> None:
-    """Run real programs with the stock MPI library and with Millrace, compare files and times."""
+    """Run programs with and without Millrace, compare files and times."""
     from millrace.demo import main as demonstration
 
     raise typer.Exit(demonstration.run(demonstration.Options(output, quick, only, budget, picture, nodes)))
@@ -277,7 +277,7 @@ def checkpoint(
     verify: bool = typer.Option(True, "--verify/--no-verify", help="Read the whole file and compare the checksums."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
-    """List the arrays of a checkpoint and check every byte; status 1 if one is wrong."""
+    """List the arrays of a checkpoint and check every byte."""
     from millrace.checkpoint import show
 
     try:

@@ -47,7 +47,7 @@ def evaluate(
         None,
         "--machine",
         metavar="YAML",
-        help="File of a machine to show beside this one, like the published machines.",
+        help="A machine to show beside this one.",
     ),
     form: List[str] | None = typer.Option(
         None, "--format", "-f", metavar="NAME", help="html (default), md, json, parquet; more than once for several."
@@ -82,12 +82,10 @@ def compare(
     b: Path = typer.Argument(..., help="The other one."),
     tolerance: float = typer.Option(0.05, "--tolerance", help="Ignore differences up to this share."),
     everything: bool = typer.Option(False, "--all", help="Also show figures that are the same."),
-    sites: bool = typer.Option(
-        False, "--sites", help="Show two machines side by side, each figure beside its own limit; judge nothing."
-    ),
+    sites: bool = typer.Option(False, "--sites", help="Show two machines side by side; judge nothing."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
-    """Compare two evaluations: figures that differ by more than their noise; status 1 if something is worse in B."""
+    """Compare two evaluations: figures that differ by more than their noise."""
     from millrace.evaluate import compare as comparison
 
     if sites:
@@ -101,14 +99,14 @@ def advise(
     application: Path = typer.Argument(
         ...,
         metavar="FILE",
-        help="A description of the application's writes in YAML (docs/how-to/advise.md), or a .darshan log.",
+        help="A description in YAML (docs/how-to/advise.md), or a .darshan log.",
     ),
     session: Path = typer.Option(
         Path("millrace-evaluation"), "--session", "-s", help="The session's folder of an evaluation."
     ),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
 ) -> None:
-    """Advise an I/O method and settings for an application, with the time of its checkpoints and the reasons."""
+    """Advise an I/O method and settings for an application, with the reasons."""
     from millrace.evaluate import advise as advice
 
     raise typer.Exit(advice.run(application, session, as_json))

@@ -16,34 +16,30 @@ def add_to(app: typer.Typer) -> None:
 
 
 def model(
-    machine: str | None = typer.Argument(
-        None, metavar="[MACHINE]", help="a300-2, a300-4, a300-8, t2k, oakleaf-fx, virtual-cluster, or your YAML file."
-    ),
+    machine: str | None = typer.Argument(None, metavar="[MACHINE]", help="A machine of --list, or your YAML file."),
     method: List[str] | None = typer.Option(
-        None, "--method", "-m", metavar="NAME", help="Methods or strategies to compare (default: all of the machine)."
+        None, "--method", "-m", metavar="NAME", help="Methods or strategies (default: all)."
     ),
-    direction: str = typer.Option(
-        "write", "--direction", help="read or write; only for machines with engines and for clusters."
-    ),
+    direction: str = typer.Option("write", "--direction", help="read or write, for engines and clusters."),
     ranks: int = typer.Option(0, "--ranks", "-n", help="MPI processes (default: as many as fit)."),
     size: str = typer.Option("1GiB", "--size", "-s", metavar="SIZE", help="Each rank's bytes of a checkpoint."),
     buffer: str | None = typer.Option(
         None, "--buffer", "-b", metavar="SIZE", help="C library's buffer (512KiB), or sort buffer (1GiB)."
     ),
     mapping: str | None = typer.Option(
-        None, "--mapping", metavar="LIST", help="Engines that share the ranks: 3,4 (default: fills one by one)."
+        None, "--mapping", metavar="LIST", help="Engines that share the ranks: 3,4 (default: one by one)."
     ),
-    language: str = typer.Option("c", "--language", help="c or fortran; only for machines with engines."),
-    network: str = typer.Option("ethernet", "--network", help="ethernet or myrinet; only for machines with a ring."),
+    language: str = typer.Option("c", "--language", help="c or fortran, for engines."),
+    network: str = typer.Option("ethernet", "--network", help="ethernet or myrinet, for a ring."),
     nodes: int = typer.Option(0, "--nodes", help="Nodes of the ring, or of the job (default: the machine's)."),
     pattern: str = typer.Option(
         "32KiB,4MiB", "--pattern", metavar="T,B", help="IOR's transfer and block, or simple-A, full-B ... of BT-IO."
     ),
     servers: str = typer.Option(
-        "1", "--servers", metavar="LIST", help="File servers, each with its disk; on a cluster several numbers: 1,2,4."
+        "1", "--servers", metavar="LIST", help="File servers; on a cluster several numbers: 1,2,4."
     ),
     topology: List[str] | None = typer.Option(
-        None, "--topology", metavar="NAME", help="direct, tree or ring; only for clusters with agents (default: all)."
+        None, "--topology", metavar="NAME", help="direct, tree or ring, for clusters (default: all)."
     ),
     interval: str | None = typer.Option(
         None, "--interval", metavar="TIME", help="Time between checkpoints: also show their share of the run."
@@ -61,7 +57,7 @@ def model(
     ),
     show: bool = typer.Option(False, "--list", help="List the machines, or the numbers of one with their sources."),
 ) -> None:
-    """Predict the time of an I/O method on the papers' machines, or on one that you describe, in virtual time."""
+    """Predict the time of I/O methods on the papers' machines, or on one that you describe."""
     from millrace.model import main
 
     request = main.Request(
