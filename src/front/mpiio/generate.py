@@ -12,6 +12,7 @@ import argparse
 import pathlib
 import re
 import sys
+import textwrap
 
 from table import MEETING, ORDERING, ORDERS_ITSELF, OTHERS, TRANSFERS, WORDS
 
@@ -332,13 +333,15 @@ def names(text):
 
 
 def coverage():
+    text = (
+        "The treatment of each function of MPI 4.0. Tests with both MPIs prove it (tests/mpi, tests/cluster). `[_c]`: "
+        "also the function with `_c`, if the MPI library has it. In atomic mode the MPI library does all transfers. "
+        "*Orders writes of several nodes*: [Order](../explanation/several-nodes.md#order)."
+    )
     return "".join(
         [
             f"<!-- {'; '.join(SPDX)} -->\n<!-- {MADE} -->\n",
-            "# Coverage of the MPI_File API\n\n"
-            "The treatment of each function of MPI 4.0. Tests of both MPIs prove it (tests/mpi, tests/cluster).\n"
-            "`[_c]`: also the function with `_c`, if the MPI library has it. In atomic mode the MPI library does all\n"
-            "transfers. *Orders writes of several nodes*: [Order](../explanation/several-nodes.md#order).\n\n",
+            f"# Coverage of the MPI_File API\n\n{textwrap.fill(text, 120)}\n\n",
             "| Millrace | functions |\n| --- | --- |\n",
             *[f"| {text} | {names(text)} |\n" for text in ROWS],
             "\n`MPI_File_c2f` and `MPI_File_f2c` convert handles, which Millrace does not change.\n",
