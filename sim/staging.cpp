@@ -87,13 +87,13 @@ void stage_file(Cluster& cluster, Rank& rank) {
   Staging& staging = cluster.job.staging();
   VirtualTeam team(staging.assembly, rank.process().seat());
   rank.place().begin_copy(staging);
-  client::Introduction<client::Words> self{};
-  self.self.node = rank.place().node();
-  client::Introductions<client::Words, std::uint64_t> heard;
+  client::Peer self;
+  self.node.number = rank.place().node();
+  client::Words words{};
+  client::Company company;
   std::optional<client::StagedCopy> copy;
-  if (client::introduce(team, self, heard))
-    copy =
-        client::stage_whole(team, rank.place(), heard.company, {"a staged file", groups + staging.opening});
+  if (client::introduce(team, self, words, company))
+    copy = client::stage_whole(team, rank.place(), company, {"a staged file", groups + staging.opening});
   const auto held = rank.place().end_copy();
   if (copy) read_copy(cluster, rank, staging.original.bytes(), *held);
   if (rank.gone()) return;

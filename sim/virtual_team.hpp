@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -17,19 +19,16 @@
 
 namespace millrace::sim {
 
-// The ranks that open a file together. An exchange ends a random time after the last rank has come. After the
-// death of a rank it fails, because a launcher ends such a program. Owned by Cluster.
+// The ranks that open a file together. A message takes a random time. After the death of a rank all exchanges
+// fail, because a launcher ends such a program. Owned by Cluster.
 class Assembly {
  public:
   Assembly(std::vector<Seat*> seats, io::Timeline& timeline)
-      : seats_(std::move(seats)), said_(seats_.size()), waits_(seats_.size()), timeline_(timeline) {}
+      : seats_(std::move(seats)), waits_(seats_.size()), timeline_(timeline) {}
 
-  // Ranks that wait look again: the last one has come, or a rank has died.
+  // Ranks that wait look again: a rank has died.
   void wake() {
-    constexpr std::uint64_t hop_ns = 50'000;  // the most time until a rank hears the others
-    for (std::size_t rank = 0; rank < seats_.size(); ++rank) {
-      if (waits_[rank]) seats_[rank]->rouse_after(1 + timeline_.below(hop_ns));
-    }
+    for (std::size_t rank = 0; rank < seats_.size(); ++rank) rouse(rank);
   }
   // True if this rank and the ranks before it have the same plan, or if a rank has died.
   // After a death, some ranks may have the messages of an exchange and others none.
@@ -46,28 +45,19 @@ class Assembly {
 
  private:
   friend class VirtualTeam;
-  // false: a rank has died
-  bool meet(std::size_t rank) {
-    const std::size_t meeting = meetings_;
-    if (++come_ == seats_.size()) {
-      come_ = 0;
-      ++meetings_;
-      wake();
-    }
-    waits_[rank] = true;
-    while (meeting == meetings_ && !broken()) seats_[rank]->sleep();
-    waits_[rank] = false;
-    return !broken();
+  void rouse(std::size_t rank) {
+    constexpr std::uint64_t hop_ns = 50'000;  // the most time of a message
+    if (waits_[rank]) seats_[rank]->rouse_after(1 + timeline_.below(hop_ns));
   }
   bool broken() const {
     return std::ranges::any_of(seats_, [](const Seat* seat) { return seat->gone(); });
   }
 
   std::vector<Seat*> seats_;
-  std::vector<std::vector<std::byte>> said_;  // by rank, in this exchange
   std::vector<bool> waits_;
   io::Timeline& timeline_;
-  std::size_t come_ = 0, meetings_ = 0;
+  // From one rank to another.
+  std::map<std::pair<std::size_t, std::size_t>, std::deque<std::vector<std::byte>>> sent_;
   std::optional<std::vector<std::uint64_t>> plan_;  // of the first rank that has one
 };
 
@@ -81,23 +71,24 @@ class VirtualTeam final : public client::Team {
 
   int rank() const override { return static_cast<int>(rank_); }
   int size() const override { return static_cast<int>(assembly_.seats_.size()); }
-  // The second meeting keeps the words until all ranks have heard them. Words of other sizes are those of
-  // another exchange.
-  bool gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
-    assembly_.said_[rank_].assign(mine.begin(), mine.end());
-    if (!assembly_.meet(rank_)) return false;
-    for (const auto& one : std::span(assembly_.said_).first(rank_ == 0 ? assembly_.said_.size() : 0)) {
-      if (one.size() != mine.size()) return false;
-      std::ranges::copy(one, all.begin());
-      all = all.subspan(one.size());
-    }
-    return assembly_.meet(rank_);
+  bool send(int to, std::span<const std::byte> message) override {
+    const auto other = static_cast<std::size_t>(to);
+    assembly_.sent_[{rank_, other}].emplace_back(message.begin(), message.end());
+    assembly_.rouse(other);
+    return !assembly_.broken();
   }
-  bool tell(std::span<std::byte> bytes) override {
-    if (rank_ == 0) assembly_.said_.front().assign(bytes.begin(), bytes.end());
-    if (!assembly_.meet(rank_) || assembly_.said_.front().size() != bytes.size()) return false;
-    std::ranges::copy(assembly_.said_.front(), bytes.begin());
-    return assembly_.meet(rank_);
+  bool receive(int from, const Room& room) override {
+    auto& sent = assembly_.sent_[{static_cast<std::size_t>(from), rank_}];
+    assembly_.waits_[rank_] = true;
+    while (sent.empty() && !assembly_.broken()) assembly_.seats_[rank_]->sleep();
+    assembly_.waits_[rank_] = false;
+    if (assembly_.broken()) return false;
+    const std::vector<std::byte> message = std::move(sent.front());
+    sent.pop_front();
+    const std::span<std::byte> place = room(message.size());
+    if (place.size() != message.size()) return false;  // the message is of another exchange
+    std::ranges::copy(message, place.begin());
+    return true;
   }
 
  private:

@@ -25,6 +25,7 @@ MOST_SERVERS = 256
 LINK_OUT = 4 * MIB
 LINK_IN = 2 * (MIB + 64)
 BATCH = 256 * KIB
+NODE = 48  # bytes of a node in the list that ranks exchange at an open (src/client/open/company.hpp)
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,9 @@ def hop_ns(machine: Machine) -> float:
 
 
 def open_ns(machine: Machine, nodes: int) -> float:
-    return machine["open"] + machine["open_step"] * math.log2(max(1, nodes))
+    """Ranks bring the list of the nodes together up a tree, with a level for each doubling, and it comes down again."""
+    levels = math.log2(max(1, nodes))
+    return machine["open"] + machine["open_step"] * levels + (1 + levels) * NODE * nodes / machine["link_rate"] * 1e9
 
 
 def ask(machine: Machine, question: Question) -> Answer:

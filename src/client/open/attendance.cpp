@@ -8,6 +8,7 @@
 #include "base/checksum.hpp"
 #include "base/fd.hpp"
 #include "client/open/own_process.hpp"
+#include "client/open/plan.hpp"
 #include "client/start/job.hpp"
 #include "client/start/start.hpp"
 #include "transport/frame.hpp"
@@ -22,10 +23,13 @@ constexpr const char* waiting = "-waits";
 // The static objects of this file live as long as the process: exit handlers may open files.
 std::string name_of(int rank, const char* state = "") {
   static const std::string& world = []() -> const std::string& {
-    const std::string key = world_key(process_settings());
-    // Ranks with another target exchange other messages, so they do not see each other.
-    const char* target = process_settings().target == Target::first ? "-first" : "";
-    return *new std::string(transport::agent_name(checksum(key.data(), key.size())) + target + "-rank-");
+    // Ranks that cannot work together do not see each other. Those with another target exchange other
+    // messages.
+    const Settings& settings = process_settings();
+    const std::string key = world_key(settings) + " " + agent_name(settings) + " " +
+                            std::to_string(build_number()) +
+                            (settings.target == Target::first ? " first" : "");
+    return *new std::string(transport::agent_name(checksum(key.data(), key.size())) + "-rank-");
   }();
   return world + std::to_string(rank) + state;
 }
@@ -66,6 +70,12 @@ std::uint64_t agent_number() {
   return checksum(name.data(), name.size());
 }
 
-std::uint32_t channel_version() { return transport::protocol_version; }
+std::uint64_t build_number() {
+  std::string words = MILLRACE_VERSION;
+  for (const std::size_t one : {std::size_t{transport::protocol_version}, sizeof(PeerWords), sizeof(Node),
+                                sizeof(Words), sizeof(Decision)})
+    words += " " + std::to_string(one);
+  return checksum(words.data(), words.size());
+}
 
 }  // namespace millrace::client

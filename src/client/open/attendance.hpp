@@ -19,7 +19,8 @@ void attend();
 // True if the launcher says that all ranks of MPI_COMM_WORLD are on this node.
 bool world_is_here(int ranks);
 
-// True if the process with this rank in MPI_COMM_WORLD, on this node, has called attend().
+// True if the process with this rank in MPI_COMM_WORLD, on this node, has called attend(), with the same
+// build, agent and target.
 bool attends(int rank);
 
 // Shows that this rank waits for other ranks, as long as the result lives. Not valid: no rank can see it.
@@ -31,7 +32,7 @@ bool waits(int rank);
 // The agent that this rank uses. Ranks of a node with the same number reach the same agent.
 std::uint64_t agent_number();
 
-// Differs between builds whose messages between rank and agent differ.
-std::uint32_t channel_version();
+// Differs between builds whose messages differ.
+std::uint64_t build_number();
 
 }  // namespace millrace::client

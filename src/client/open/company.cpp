@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <unordered_map>
 
 #include "base/checksum.hpp"
 #include "base/fd.hpp"
@@ -51,44 +51,37 @@ std::uint64_t node_number() {
 }
 
 Peer describe_self(const TargetFile& target, const Settings& settings, bool alone, bool meets, Place& place) {
-  const std::uint64_t own_system = target.inode() != 0 ? own_system_of(target) : 0;
-  Peer self{place.node(), target.inode(), own_system, place.probed(), alone ? 1u : 0u, place.host(), {}};
-  if (joins_nodes(settings)) self.agent = place.met();
-  if (!meets || self.agent.port != 0) return self;
-  if (const Result<AgentAddress> agent = place.meet()) self.agent = *agent;
+  Peer self{{.number = place.node(), .host = place.host()},
+            target.inode(),
+            target.inode() != 0 ? own_system_of(target) : 0,
+            place.probed(),
+            alone ? 1u : 0u};
+  if (joins_nodes(settings)) self.node.agent = place.met();
+  if (!meets || self.node.agent.port != 0) return self;
+  if (const Result<AgentAddress> agent = place.meet()) self.node.agent = *agent;
   return self;
 }
 
-Differing differing(std::span<const Answer> answers) {
-  Differing found;
-  std::unordered_map<std::uint64_t, std::uint64_t> agents;  // node -> agent of its first rank
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    const Answer& one = answers[i];
-    if (one.magic != answers.front().magic || one.build != answers.front().build)
-      found.build.push_back(static_cast<int>(i));
-    if (agents.try_emplace(one.node, one.agent).first->second != one.agent)
-      found.agent.push_back(static_cast<int>(i));
+bool differing(Team& team, const Answer& mine, std::vector<int>& ranks) {
+  const auto alike = [](const Answer& one, const Answer& other) {
+    return one.magic == other.magic && one.build == other.build;
+  };
+  std::vector<Answer> answers{mine};
+  const auto join = [&alike](std::vector<Answer>& list, std::size_t middle) {
+    join_nodes(list, middle, [&alike](Answer& one, const Answer& more) {
+      if (one.other == 0) one.other = alike(one, more) && one.agent == more.agent ? more.other : more.first;
+    });
+  };
+  if (!fold(team, answers, join)) return false;
+  std::ranges::sort(answers, {}, &Answer::first);
+  for (const Answer& one : answers) {
+    if (!alike(one, answers.front()))
+      ranks.push_back(static_cast<int>(one.first));
+    else if (one.other != 0)
+      ranks.push_back(static_cast<int>(one.other));
   }
-  return found;
-}
-
-void Counted::add(const Peer& one) {
-  if (ranks_ == 0) {
-    first_ = one;
-    company_.heard.probed = one.probed;
-  }
-  const auto [place, is_new] = known_.try_emplace(one.node, company_.nodes.size());
-  if (is_new) company_.nodes.push_back({one.node, one.host, one.agent, ranks_, 0});
-  if (is_new) shares_.push_back(0);
-  shares_[place->second] += one.share;
-  Node& node = company_.nodes[place->second];
-  ++node.ranks;
-  if (node.agent.port == 0) node.agent = one.agent;  // any rank of the node may have started it
-  const bool differs = one.inode == 0 || one.inode != first_.inode || one.own_system != first_.own_system;
-  if (differs) company_.heard.one_file = 0;
-  company_.heard.alone = std::max(company_.heard.alone, one.alone);
-  if (one.probed != company_.heard.probed) company_.heard.probed = 0;
-  ++ranks_;
+  std::ranges::sort(ranks);
+  return true;
 }
 
 std::vector<AgentAddress> Company::agents() const {
@@ -98,9 +91,29 @@ std::vector<AgentAddress> Company::agents() const {
   return agents;
 }
 
-Company Counted::take() {
-  if (!shares_.empty()) company_.heard.share = *std::ranges::min_element(shares_);
-  return std::move(company_);
+bool list_nodes(Team& team, const Peer& self, const PeerWords& all, Company& company) {
+  company.one_file = all.inode.everywhere() && self.inode != 0 && all.own_system.everywhere();
+  company.alone = all.alone != 0;
+  company.probed = all.probed.everywhere() ? self.probed : 0;
+  company.nodes = {self.node};
+  Node& own = company.nodes.front();
+  own.first = 0;
+  own.ranks = static_cast<std::uint32_t>(team.size());
+  if (all.node.everywhere()) return true;
+  own.first = static_cast<std::uint32_t>(team.rank());
+  own.ranks = 1;
+  const auto join = [](std::vector<Node>& list, std::size_t middle) {
+    join_nodes(list, middle, [](Node& one, const Node& more) {
+      one.ranks += more.ranks;
+      one.share += more.share;
+      if (one.agent.port == 0) one.agent = more.agent;  // any rank of the node may have started it
+    });
+  };
+  if (!fold(team, company.nodes, join)) return false;
+  std::ranges::sort(company.nodes, {}, &Node::first);
+  company.nodes.shrink_to_fit();
+  company.share = std::ranges::min(company.nodes, {}, &Node::share).share;
+  return true;
 }
 
 }  // namespace millrace::client

@@ -47,16 +47,14 @@ bool unmet(const Company& company) {
 
 // The first rank of each node starts the node's agent if there is none. All ranks get all addresses.
 bool meet_agents(Team& team, Place& place, const Node& own, Company& company) {
-  AgentAddress agent = own.agent;
+  std::vector<AgentAddress> agents;
   if (static_cast<int>(own.first) == team.rank()) {
-    if (const Result<AgentAddress> met = place.meet()) agent = *met;
+    const Result<AgentAddress> met = place.meet();
+    agents = {met ? *met : own.agent};
   }
-  std::vector<AgentAddress> all;
-  if (!gather(team, agent, all)) return false;
-  if (team.rank() == 0) {
-    for (Node& node : company.nodes) node.agent = all[node.first];
-  }
-  return tell_list(team, company.nodes);
+  if (!fold(team, agents) || agents.size() != company.nodes.size()) return false;
+  for (std::size_t i = 0; i < agents.size(); ++i) company.nodes[i].agent = agents[i];
+  return true;
 }
 
 }  // namespace
@@ -77,7 +75,7 @@ Apart plan_meeting(Team& team, Place& place, Company& company, const Decision& d
                    Meeting& meeting) {
   if (decision.wanted == 0) return Apart::by_setting;
   const bool on_first = decision.on_first != 0;
-  if (!on_first && company.heard.one_file == 0) return Apart::other_file;
+  if (!on_first && !company.one_file) return Apart::other_file;
   Settings wishes;
   wishes.topology = decision.topology;
   if (decision.file_servers != 0) wishes.file_servers = decision.file_servers;
@@ -93,7 +91,7 @@ Apart plan_meeting(Team& team, Place& place, Company& company, const Decision& d
     if (!meet_agents(team, place, company.nodes[own], company)) return Apart::unreachable;
     if (unmet(company)) return Apart::no_address;
   }
-  if (!on_first && company.heard.alone != 0) return Apart::alone;
+  if (!on_first && company.alone) return Apart::alone;
   const std::vector<AgentAddress> agents = company.agents();
   Routing routing = routing_of(plan, agents, static_cast<std::uint32_t>(own));
   routing.key = decision.key;
@@ -105,7 +103,7 @@ Apart plan_meeting(Team& team, Place& place, Company& company, const Decision& d
   meeting.route = number_of(agents, plan);
   // One rank of each node tries to reach the next agents, once for each route. If all ranks remember the
   // result for all nodes, no rank tries again.
-  const std::uint64_t probed = company.heard.probed;
+  const std::uint64_t probed = company.probed;
   if (probed == (meeting.route ^ 1u)) return Apart::unreachable;
   if (meeting.late) return Apart::no;
   meeting.known = probed == meeting.route;

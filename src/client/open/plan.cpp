@@ -5,6 +5,8 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <span>
 #include <string>
@@ -19,29 +21,41 @@ namespace {
 // For stage=auto: if some node reads only part of a file, other ways of reading are cheaper.
 constexpr std::uint32_t nearly_whole = 900;  // thousandths
 
-using Heard = Introductions<Words, Decision>;
+// The end of the first exchange: every rank has the maximum of all words, and rank 0's decision.
+struct Heard {
+  Words words{};
+  Decision decision{};
+  Company company;
+};
 
 // The exchange of every open. With `starts`, this rank starts its node's agent now, so that all ranks hear
 // its address. Sets the parts of the plan that need no more than the words. The plan is not ours after an
 // error, or if some rank does not want the file accelerated.
 void introduce(Team& team, Place& place, const Wishes& wishes, bool starts, Heard& heard, Plan& plan) {
-  Introduction<Words> mine{wishes.words, {}};
+  struct {
+    Words words;
+    std::array<std::uint64_t, sizeof(Decision) / sizeof(std::uint64_t)> decision{};  // none but rank 0's
+  } all{wishes.words};
   if (team.rank() == 0) {
-    std::uint64_t& group = mine.words.group;
-    if (!place.draw(std::as_writable_bytes(std::span(&group, 1)))) mine.words.refused = 1;
-    group = (group >> 1) | 1u;  // never 0, and below 2^63
+    std::uint64_t& group = all.words.group;
+    if (!place.draw(std::as_writable_bytes(std::span(&group, 1)))) all.words.refused = 1;
+    group |= 1u;  // never 0
+    all.decision = std::bit_cast<decltype(all.decision)>(heard.decision);
   }
+  Peer self;
   if (wishes.words.refused == 0)
-    mine.self = describe_self(wishes.found, wishes.settings, wishes.alone, starts, place);
-  mine.self.node = place.node();
-  mine.self.share = wishes.share;
-  const bool told = introduce(team, mine, heard);
+    self = describe_self(wishes.found, wishes.settings, wishes.alone, starts, place);
+  self.node.number = place.node();
+  self.node.share = wishes.share;
+  const bool told = introduce(team, self, all, heard.company);
+  heard.words = all.words;
+  heard.decision = std::bit_cast<Decision>(all.decision);
   plan.ours = told && heard.words.refused == 0 && heard.words.blocked == 0;
   plan.blocked = heard.words.blocked != 0;
   plan.group = heard.words.group;
   plan.one_node = heard.company.on_one_node();
   plan.bytes = heard.words.bytes;
-  plan.costs = heard.word.costs;
+  plan.costs = heard.decision.costs;
 }
 
 // --- Files that may be written ---
@@ -115,7 +129,7 @@ void report_left(Place& place, const Wishes& wishes, const Plan& plan, Reason wh
 // Lets the nodes' agents carry the reads. Apart::no: they do.
 Apart open_through(Team& team, Place& place, Wishes& wishes, Heard& heard, Plan& plan) {
   Meeting meeting;
-  if (const Apart apart = plan_meeting(team, place, heard.company, heard.word, true, meeting);
+  if (const Apart apart = plan_meeting(team, place, heard.company, heard.decision, true, meeting);
       apart != Apart::no)
     return apart;
   const auto lanes = std::span(meeting.routing.hops).first(meeting.routing.lanes);
@@ -160,7 +174,7 @@ void read_on_nodes(Team& team, Place& place, Wishes& wishes, Heard& heard, Plan&
   // A copy would lack the bytes of a rank that may write.
   const bool may_copy = all.writable == 0 && (whole || (automatic && all.unknown == 0));
   const std::uint32_t least_share = automatic ? nearly_whole : 0;
-  plan.copied = may_copy && heard.company.heard.share >= least_share &&
+  plan.copied = may_copy && heard.company.share >= least_share &&
                 wishes.copy(heard.company, {wishes.path, plan.group, automatic});
   const bool refused = whole && all.writable != 0;
   if (refused && team.rank() == 0)
@@ -216,7 +230,7 @@ void open_on_first(Team& team, Place& place, Wishes& wishes, Heard& heard, Plan&
   open_target(team, place, wishes, plan);
   if (plan.error != 0) return;
   Meeting meeting;
-  plan.apart = plan_meeting(team, place, heard.company, heard.word, false, meeting);
+  plan.apart = plan_meeting(team, place, heard.company, heard.decision, false, meeting);
   plan.route = meeting.route;
   if (!writes && plan.elsewhere && heard.words.stage == static_cast<std::uint64_t>(Stage::pieces))
     plan.through = Through::all;
@@ -234,7 +248,7 @@ void open_on_first(Team& team, Place& place, Wishes& wishes, Heard& heard, Plan&
                     meeting, plan);
   if (plan.apart == Apart::no) return;
   const std::string reason =
-      heard.company.heard.alone != 0
+      heard.company.alone
           ? "a rank has it open by another handle, without ranks of other nodes (MPI_COMM_SELF), and has "
             "written to it; close that handle first"
           : std::string(text_of(why(plan.apart)).text);
@@ -252,7 +266,7 @@ Plan plan_write(Team& team, Place& place, Wishes wishes) {
   Plan plan;
   Heard heard;
   const Words& mine = wishes.words;
-  if (mine.refused == 0 && team.rank() == 0) heard.word = decide_write(place, wishes);
+  if (mine.refused == 0 && team.rank() == 0) heard.decision = decide_write(place, wishes);
   const bool starts =
       wishes.starts && joins_nodes(wishes.settings) && mine.bypassed == 0 && mine.incoherent == 0;
   introduce(team, place, wishes, starts, heard, plan);
@@ -266,11 +280,11 @@ Plan plan_write(Team& team, Place& place, Wishes wishes) {
   else if (all.incoherent != 0 && others_may_write)
     plan.apart = Apart::incoherent;
   else if (!plan.one_node)
-    plan.apart = plan_meeting(team, place, heard.company, heard.word, false, meeting);
+    plan.apart = plan_meeting(team, place, heard.company, heard.decision, false, meeting);
   if (plan.apart != Apart::no) meeting.routing = {};
   plan.route = meeting.route;
   plan.first_of_node = meeting.first_of_node;
-  if (!plan.one_node && plan.apart == Apart::no && all.written == 0) plan.through = heard.word.through;
+  if (!plan.one_node && plan.apart == Apart::no && all.written == 0) plan.through = heard.decision.through;
   plan.reads_alone = plan.one_node && all.library_reads == 0 && wishes.reads;
   open_everywhere(team, place,
                   {.path = std::move(wishes.path),
@@ -303,7 +317,7 @@ Plan plan_read(Team& team, Place& place, Wishes wishes) {
     mine.stage = static_cast<std::uint64_t>(asked);
     mine.unfit = fits_agents(sight) ? 0 : 1;
     mine.library_reads = sight.remote ? 1 : 0;
-    heard.word = decide(place, wishes.settings, sight);
+    heard.decision = decide(place, wishes.settings, sight);
   }
   // Other nodes need this node's agent only if it is the file server.
   const bool serves = leads && fits_agents(sight) && sight.storage_host == place.host();
@@ -325,25 +339,24 @@ Plan plan_first(Team& team, Place& place, Wishes wishes) {
   const bool writes = (wishes.mode & O_ACCMODE) != O_RDONLY;
   if (!joins_nodes(wishes.settings)) mine.refused = 1;
   mine.ledger = keeps_ledger(wishes.settings.file) ? 1 : 0;
-  mine.unlike = ~mine.alike;
+  mine.alike = Same(wishes.alike);
   if (mine.refused == 0 && team.rank() == 0) {
     const bool there = wishes.found.inode() != 0;
     mine.bytes = place.look(wishes.found).bytes;
     mine.stage = static_cast<std::uint64_t>(there ? wishes.settings.stage : Stage::none);
     wishes.settings.file_servers = 1;
-    heard.word = decide(place, wishes.settings, {.storage_host = place.host()});
-    heard.word.on_first = 1;
+    heard.decision = decide(place, wishes.settings, {.storage_host = place.host()});
+    heard.decision.on_first = 1;
   }
   introduce(team, place, wishes, false, heard, plan);
   // The agents of several nodes cannot take over a file that an agent already has for its own ranks. If all
   // ranks see the file by its path, it is opened like any other.
-  const Company::Heard& known = heard.company.heard;
-  plan.ours = plan.ours && !plan.one_node && (known.alone == 0 || known.one_file == 0);
+  plan.ours = plan.ours && !plan.one_node && (!heard.company.alone || !heard.company.one_file);
   if (!plan.ours) return plan;
   const Words& all = heard.words;
   const Stage stage = static_cast<Stage>(all.stage);
   const bool copies = stage != Stage::none && stage != Stage::pieces && all.writable == 0;
-  if (all.unlike != ~all.alike) {
+  if (!all.alike.everywhere()) {
     plan.error = EINVAL;
   } else if (writes && all.ledger != 0) {
     refuse(

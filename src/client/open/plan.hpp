@@ -40,8 +40,7 @@ struct Words {
   std::uint64_t unknown;  // this rank has read no file of the series
   // Of a file that only rank 0's node sees:
   std::uint64_t ledger;  // this rank wants a ledger
-  std::uint64_t alike;   // a number that has to be the same on all ranks
-  std::uint64_t unlike;  // its complement
+  Same alike;            // Wishes::alike
 };
 
 // The wishes of one rank for a file, and its knowledge of the file.
@@ -62,7 +61,8 @@ struct Wishes {
   // Copies the file to every node (stage_whole). Collective; true: all ranks have a copy.
   std::function<bool(Company&, const StagePlan&)> copy = {};
   // Of a file that only rank 0's node sees:
-  int mode = 0;  // of open(2)
+  int mode = 0;             // of open(2)
+  std::uint64_t alike = 0;  // a number that has to be the same on all ranks
 };
 
 // The agreement of all ranks of an open, and this rank's part of it.
@@ -94,7 +94,7 @@ constexpr std::uint64_t worth_carrying_bytes = 4 * MiB;
 // then it asks for pending bytes as a guest. A ledger knows the bytes of registered ranks only.
 bool may_join_late(const FileSettings& settings);
 
-// Collective. Two exchanges for ranks on one node; for ranks on several nodes, one to three more.
+// Collective. One exchange for ranks on one node; for ranks on several nodes, one to three more.
 // For a file that may be written:
 Plan plan_write(Team& team, Place& place, Wishes wishes);
 // For a file that is only read:

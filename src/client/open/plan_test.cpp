@@ -267,7 +267,7 @@ TEST(Plan, AFileOfOneNodeIsRefusedOnAllRanksForTheSameReason) {
   other_name.ranks[1]->wishes.path += ".not";
   other_name.expect(ENOENT);
   OnFirst differs(2);
-  differs.ranks[3]->wishes.words.alike = 1;
+  differs.ranks[3]->wishes.alike = 1;
   differs.expect(EINVAL);
   OnFirst journal(2);
   journal.ranks[2]->wishes.settings.file.strategy = Strategy::journal;

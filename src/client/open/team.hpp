@@ -5,16 +5,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace millrace::client {
 
-// The ranks that open a file together. What they tell each other goes to rank 0 and from there to all, so no
-// rank but rank 0 ever has a message of every other one. If each rank called every other one, as Open MPI's
-// allgather does, an open would connect all pairs of ranks. Messages are sent as bytes, because all ranks run
-// the same build. Implementations: MPI
-// (front/mpiio/ranks/exchange.hpp), virtual ranks (sim/virtual_team.hpp), threads in tests.
+// The ranks that open a file together. What all of them bring together goes up a tree to rank 0 and down
+// again (fold), so a rank has a message of a few others only, and memory for the result. Messages are sent as
+// bytes, because all ranks run the same build. Implementations: MPI (front/mpiio/ranks/exchange.hpp), virtual
+// ranks (sim/virtual_team.hpp), threads in tests.
 class Team {
  public:
   Team() = default;
@@ -24,40 +25,87 @@ class Team {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  // Collective, as all functions here; false: an error. Rank 0 gets the blocks of all ranks, in their order.
-  // `all` is empty on the other ranks.
-  virtual bool gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
-  // All ranks get rank 0's bytes.
-  virtual bool tell(std::span<std::byte> bytes) = 0;
-  // The least of all ranks' numbers, which are not negative; 0 after an error.
-  virtual int least(int mine);
+
+  // For fold(). Sends another rank a message; false: an error.
+  virtual bool send(int to, std::span<const std::byte> message) = 0;
+  // Waits for the next message of a rank. `room` makes room for so many bytes; false: an error.
+  using Room = std::function<std::span<std::byte>(std::size_t)>;
+  virtual bool receive(int from, const Room& room) = 0;
+
+  // Every rank gets the maximum of all ranks' words, word by word. Collective; false: an error.
+  virtual bool most(std::span<std::uint64_t> words);
+  // The least of all ranks' numbers, which are not negative; 0 after an error. Collective.
+  int least(int mine);
 };
 
-template <class Block>
-bool gather(Team& team, const Block& mine, std::vector<Block>& all) {
-  all.assign(team.rank() == 0 ? static_cast<std::size_t>(team.size()) : 0, mine);
-  return team.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+// The default of fold(): the list of all ranks has all elements of all ranks.
+inline constexpr auto keep_all = [](auto& /*list*/, std::size_t /*middle*/) {};
+
+// Every rank gets the list of all ranks, which has their elements in the order of the ranks. Collective;
+// false: an error. Ranks form a binomial tree, in which a rank and those below it follow each other:
+//
+//   rank     0 1 2 3 4 5 6 7
+//   parent     0 0 2 0 4 4 6
+//
+// join(list, middle) may make one element of several: those from `middle` on are of later ranks.
+template <class Element, class Join = decltype(keep_all)>
+bool fold(Team& team, std::vector<Element>& list, Join join = keep_all) {
+  static_assert(std::is_trivially_copyable_v<Element>, "sent as bytes");
+  const int rank = team.rank(), size = team.size();
+  const Team::Room room = [&list](std::size_t bytes) {
+    const std::size_t middle = list.size();
+    list.resize(middle + bytes / sizeof(Element));
+    return std::as_writable_bytes(std::span(list).subspan(middle));
+  };
+  int step = 1;
+  for (; step < size && (rank & step) == 0; step *= 2) {
+    const std::size_t middle = list.size();
+    if (rank + step >= size) continue;
+    if (!team.receive(rank + step, room)) return false;
+    join(list, middle);
+  }
+  if (rank != 0) {
+    if (!team.send(rank - step, std::as_bytes(std::span(list)))) return false;
+    list.clear();
+    if (!team.receive(rank - step, room)) return false;
+  }
+  while ((step /= 2) > 0) {
+    if (rank + step < size && !team.send(rank + step, std::as_bytes(std::span(list)))) return false;
+  }
+  return true;
 }
 
-template <class Word>
-bool tell(Team& team, Word& word) {
-  return team.tell(std::as_writable_bytes(std::span(&word, 1)));
+inline bool Team::most(std::span<std::uint64_t> words) {
+  std::vector<std::uint64_t> all(words.begin(), words.end());
+  const auto join = [](std::vector<std::uint64_t>& list, std::size_t middle) {
+    for (std::size_t i = 0; i < middle; ++i) list[i] = std::max(list[i], list[middle + i]);
+    list.resize(middle);
+  };
+  if (!fold(*this, all, join)) return false;
+  std::ranges::copy(all, words.begin());
+  return true;
 }
 
 inline int Team::least(int mine) {
-  std::vector<int> all;
-  if (!client::gather(*this, mine, all)) return 0;
-  int least = rank() == 0 ? *std::ranges::min_element(all) : 0;
-  return client::tell(*this, least) ? least : 0;
+  std::uint64_t word = ~static_cast<std::uint64_t>(mine);
+  return most({&word, 1}) ? static_cast<int>(~word) : 0;
 }
 
-// The number of elements is rank 0's, too.
-template <class Element>
-bool tell_list(Team& team, std::vector<Element>& list) {
-  std::uint64_t count = list.size();
-  if (!tell(team, count)) return false;
-  list.resize(count);
-  return team.tell(std::as_writable_bytes(std::span(list)));
+// The same for a structure of words.
+template <class Words>
+bool most(Team& team, Words& all) {
+  static_assert(std::is_trivially_copyable_v<Words> && sizeof(Words) % sizeof(std::uint64_t) == 0);
+  return team.most({reinterpret_cast<std::uint64_t*>(&all), sizeof(Words) / sizeof(std::uint64_t)});
 }
+
+// A number of which all ranks hear whether it is the same on all of them (Team::most).
+struct Same {
+  Same() = default;
+  explicit Same(std::uint64_t number) : most(number), rest(~number) {}
+  bool everywhere() const { return most == ~rest; }
+
+  std::uint64_t most = 0;
+  std::uint64_t rest = 0;  // the maximum of its complement
+};
 
 }  // namespace millrace::client

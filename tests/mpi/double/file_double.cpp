@@ -269,7 +269,7 @@ bool attends(int) { return true; }
 Fd show_waiting() { return {}; }
 bool waits(int) { return true; }
 std::uint64_t agent_number() { return 0; }
-std::uint32_t channel_version() { return 0; }
+std::uint64_t build_number() { return 0; }
 
 bool anything_pending(bool /*writes*/) { return true; }
 void settle_file(std::uint64_t device, std::uint64_t inode, bool /*writes*/) {

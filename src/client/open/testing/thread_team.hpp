@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <barrier>
+#include <condition_variable>
 #include <cstddef>
-#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "client/open/team.hpp"
@@ -14,38 +17,36 @@ namespace millrace::client::testing {
 
 // The ranks of a team, as threads.
 struct Room {
-  explicit Room(int ranks) : size(ranks), all(static_cast<std::size_t>(ranks)), meet(ranks) {}
+  explicit Room(int ranks) : size(ranks) {}
   const int size;
-  std::vector<std::vector<std::byte>> all;  // of each rank
-  std::barrier<> meet;
+  std::mutex mutex;
+  std::condition_variable come;
+  std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> sent;  // from one rank to another
 };
 
-// One of them. Each exchange ends when all ranks have come.
+// One of them.
 class ThreadTeam final : public Team {
  public:
-  ThreadTeam(Room& room, int rank) : room_(room), rank_(rank) {}
+  ThreadTeam(testing::Room& room, int rank) : room_(room), rank_(rank) {}
   int rank() const override { return rank_; }
   int size() const override { return room_.size; }
-  bool gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
-    room_.all[static_cast<std::size_t>(rank_)].assign(mine.begin(), mine.end());
-    room_.meet.arrive_and_wait();
-    for (std::size_t i = 0; !all.empty() && i < room_.all.size(); ++i)
-      std::memcpy(all.data() + i * mine.size(), room_.all[i].data(), mine.size());
-    room_.meet.arrive_and_wait();
+  bool send(int to, std::span<const std::byte> message) override {
+    const std::lock_guard lock(room_.mutex);
+    room_.sent[{rank_, to}].emplace_back(message.begin(), message.end());
+    room_.come.notify_all();
     return true;
   }
-  bool tell(std::span<std::byte> bytes) override {
-    if (rank_ == 0) {
-      room_.all[0].assign(bytes.begin(), bytes.end());
-    }
-    room_.meet.arrive_and_wait();
-    std::memcpy(bytes.data(), room_.all[0].data(), bytes.size());
-    room_.meet.arrive_and_wait();
+  bool receive(int from, const Room& room) override {
+    std::unique_lock lock(room_.mutex);
+    auto& sent = room_.sent[{from, rank_}];
+    room_.come.wait(lock, [&sent] { return !sent.empty(); });
+    std::ranges::copy(sent.front(), room(sent.front().size()).begin());
+    sent.pop_front();
     return true;
   }
 
  private:
-  Room& room_;
+  testing::Room& room_;
   const int rank_;
 };
 

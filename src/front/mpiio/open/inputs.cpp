@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "front/mpiio/open/inputs.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -24,10 +25,9 @@
 namespace millrace::front {
 namespace {
 
-constexpr std::size_t most_inputs = 64;  // plain::Copies::most, and bits of a word
+constexpr std::size_t most_inputs = 64;  // plain::Copies::most
 
 // While it lives, errors of calls on MPI_COMM_WORLD come back to Millrace, and never reach the program.
-// Millrace needs no communicator of its own, because the program makes no calls yet.
 class Errors {
  public:
   Errors() {
@@ -75,7 +75,7 @@ bool share(MpiTeam& team, std::vector<client::Input>& inputs, std::vector<std::u
     list.push_back(one);
     names.insert(names.end(), input.path.begin(), input.path.end());
   }
-  if (!client::tell_list(team, list) || !client::tell_list(team, names)) return false;
+  if (!client::fold(team, list) || !client::fold(team, names)) return false;
   inputs.clear();
   const char* name = names.data();
   for (const Listed& one : list) {
@@ -111,27 +111,28 @@ void report(const client::Input& input, std::uint64_t group, const Settings& set
   (void)file->close();
 }
 
-// Copies the files one after the other. The result has a bit for each file of which this rank has no copy.
-// Files that cannot be copied have their message, and no bit.
-std::uint64_t copy_all(MpiTeam& team, client::Company& company, const std::vector<client::Input>& inputs,
-                       const std::vector<std::uint64_t>& groups, const Settings& settings) {
-  std::uint64_t missing = 0;
+// A word for each file: 1 if a rank has no copy of it. Files that cannot be copied have their message, and no
+// word.
+using Missing = std::array<std::uint64_t, most_inputs>;
+
+// Copies the files one after the other.
+Missing copy_all(MpiTeam& team, client::Company& company, const std::vector<client::Input>& inputs,
+                 const std::vector<std::uint64_t>& groups, const Settings& settings) {
+  Missing missing{};
   held().reserve(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::optional<client::StagedCopy> copy =
         client::stage_whole(team, client::own_place(), company, {inputs[i].path, groups[i]});
-    if (copy && !offer(inputs[i], *copy)) missing |= std::uint64_t{1} << i;
+    if (copy && !offer(inputs[i], *copy)) missing[i] = 1;
     if (copy && team.rank() == 0) report(inputs[i], groups[i], settings);
   }
   return missing;
 }
 
-void tell_of_missing(MpiTeam& team, const std::vector<client::Input>& inputs, std::uint64_t missing) {
-  std::vector<std::uint64_t> all;
-  if (!client::gather(team, missing, all)) return;
-  for (const std::uint64_t one : all) missing |= one;
+void tell_of_missing(MpiTeam& team, const std::vector<client::Input>& inputs, Missing missing) {
+  if (!client::most(team, missing)) return;
   for (std::size_t i = 0; team.rank() == 0 && i < inputs.size(); ++i) {
-    if ((missing >> i & 1) != 0)
+    if (missing[i] != 0)
       client::log(inputs[i].path +
                   ": some ranks read the file where it is, because it changed while it was copied, "
                   "or because their nodes see another file");
@@ -145,12 +146,12 @@ void copy_inputs() {
   const Errors come_back;
   if (!all_take_part(MPI_COMM_WORLD, Coming::together)) return;
   MpiTeam team(MPI_COMM_WORLD);
-  client::Introduction<client::Words> mine{};
-  mine.words.refused = joins_nodes(settings) && posix_hooks_are_here() ? 0 : 1;
-  mine.self.node = client::own_place().node();
-  client::Introductions<client::Words, std::uint64_t> heard;
-  if (!client::introduce(team, mine, heard) || heard.company.on_one_node()) return;
-  if (heard.words.refused != 0) {
+  std::array<std::uint64_t, 1> refused{joins_nodes(settings) && posix_hooks_are_here() ? 0u : 1u};
+  client::Peer self;
+  self.node.number = client::own_place().node();
+  client::Company company;
+  if (!client::introduce(team, self, refused, company) || company.on_one_node()) return;
+  if (refused[0] != 0) {
     if (team.rank() == 0)
       client::log(
           "posix_stage has no effect: it needs libmillrace_posix.so in every rank (`millrace run` preloads "
@@ -161,7 +162,7 @@ void copy_inputs() {
   if (team.rank() == 0) inputs = find(settings);
   std::vector<std::uint64_t> groups;
   if (!share(team, inputs, groups) || inputs.empty()) return;
-  tell_of_missing(team, inputs, copy_all(team, heard.company, inputs, groups, settings));
+  tell_of_missing(team, inputs, copy_all(team, company, inputs, groups, settings));
 }
 
 void before_init(const Scope& scope) noexcept {

@@ -58,7 +58,7 @@ bool open_on_first(Entry entry, MPI_Comm comm, const char* filename, int amode, 
   ask_for_threads();
   client::Wishes wishes = wishes_of(filename, info, is_sound(amode), admitted);
   wishes.mode = mode_of(amode);
-  wishes.words.alike = static_cast<std::uint64_t>(amode);
+  wishes.alike = static_cast<std::uint64_t>(amode);
   auto reader = std::make_unique<Reader>();
   wishes.copy = copying(team, *reader);
   const std::string path = wishes.path;

@@ -67,7 +67,7 @@ client::Plan begin_reading(MPI_Comm comm, const char* filename, MPI_Info info, M
   client::Plan plan = client::plan_read(team, client::own_place(), std::move(wishes));
   if (!plan.ours) return plan;
   std::unique_ptr<Open> open = open_of(handle, path, plan);
-  if (plan.through != Through::none) set_nodes(*open, comm, plan, true);
+  if (plan.through != Through::none) set_nodes(*open, team, plan, true);
   if (plan.one_node || plan.through != Through::none) {
     open->writable = false;
     open->reads.alone = true;

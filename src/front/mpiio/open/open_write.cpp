@@ -80,7 +80,7 @@ client::Plan accelerate(MPI_Comm comm, const char* filename, int amode, MPI_Info
   else if (plan.one_node)
     open->sweep = {sieving.window, plan.costs.call_ps / plan.costs.swept_byte_ps};
   else
-    set_nodes(*open, comm, plan, client::may_join_late(open->file->settings()));
+    set_nodes(*open, team, plan, client::may_join_late(open->file->settings()));
   const bool speaks = team.rank() == 0 && (!plan.one_node || client::is_first_of_node());
   if (open->nodes.bypassed && speaks) client::tell(plan.apart, path, settings);
   if ((amode & MPI_MODE_APPEND) == 0) open->pointer.start(0, true);

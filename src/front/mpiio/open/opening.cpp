@@ -82,8 +82,8 @@ client::Wishes wishes_of(const char* filename, MPI_Info info, bool opened, bool 
   return wishes;
 }
 
-void set_nodes(Open& open, MPI_Comm comm, client::Plan& plan, bool meets_at_close) {
-  open.nodes.ranks = ranks_of(comm);
+void set_nodes(Open& open, MpiTeam& team, client::Plan& plan, bool meets_at_close) {
+  open.nodes.ranks = team.ranks();
   open.nodes.looks_again = plan.first_of_node;
   open.nodes.meets_at_close = meets_at_close;
   open.reads.alone = open.reads.until_written = plan.through != client::Through::none;

@@ -10,6 +10,7 @@
 #include "client/open/plan.hpp"
 #include "front/mpiio/handles/open.hpp"
 #include "front/mpiio/mpi.hpp"
+#include "front/mpiio/ranks/exchange.hpp"
 
 // Parts that all kinds of opens share.
 namespace millrace::front {
@@ -26,7 +27,7 @@ client::Wishes wishes_of(const char* filename, MPI_Info info, bool opened, bool 
 
 // Completes an open of a file that several nodes have open, or of which the agents bring the bytes.
 // Collective.
-void set_nodes(Open& open, MPI_Comm comm, client::Plan& plan, bool meets_at_close);
+void set_nodes(Open& open, MpiTeam& team, client::Plan& plan, bool meets_at_close);
 
 // Tells the client how the program uses threads. Call it before the first use of the session.
 void ask_for_threads();

@@ -59,12 +59,13 @@ int key_of_ranks() {
 
 // Calls the program's attribute callbacks once more: the library's own open copies the communicator too.
 // MPI_Comm_split calls none, but its ranks poll while they wait, and keep the agents from the processors.
-Held new_ranks(MPI_Comm comm) {
+Held new_ranks(MPI_Comm comm, const Late& late) {
   auto ranks = std::make_shared<Ranks>();
   if (PMPI_Comm_size(comm, &ranks->size) != MPI_SUCCESS) return nullptr;
   MPI_Request request;
+  Waited waited;
   const int started = PMPI_Comm_idup(comm, &ranks->comm, &request);
-  return wait_asleep(started, request) ? ranks : nullptr;
+  return wait_asleep(started, request, late, waited) ? ranks : nullptr;
 }
 
 }  // namespace
@@ -106,8 +107,8 @@ Ranks::~Ranks() {
 // Libraries (PnetCDF) duplicate the world for each file. One communicator of the world's ranks serves them
 // all. It is a duplicate of the first file's, because a collective of Millrace on the world itself could come
 // between those of the program.
-std::shared_ptr<const Ranks> ranks_of(MPI_Comm comm) {
-  if (calls_may_overlap()) return new_ranks(comm);
+std::shared_ptr<const Ranks> ranks_of(MPI_Comm comm, const Late& late) {
+  if (calls_may_overlap()) return new_ranks(comm, late);
   int likeness = MPI_UNEQUAL;
   const bool of_world = has_world() && PMPI_Comm_compare(comm, MPI_COMM_WORLD, &likeness) == MPI_SUCCESS &&
                         (likeness == MPI_IDENT || likeness == MPI_CONGRUENT);
@@ -116,9 +117,9 @@ std::shared_ptr<const Ranks> ranks_of(MPI_Comm comm) {
   int there = 0;
   const int key = key_of_ranks();
   if (key == MPI_KEYVAL_INVALID || PMPI_Comm_get_attr(holder, key, &known, &there) != MPI_SUCCESS)
-    return new_ranks(comm);
+    return new_ranks(comm, late);
   if (there != 0) return *static_cast<Held*>(known);
-  Held ranks = new_ranks(comm);
+  Held ranks = new_ranks(comm, late);
   auto held = std::make_unique<Held>(ranks);
   if (ranks != nullptr && PMPI_Comm_set_attr(holder, key, held.get()) == MPI_SUCCESS) (void)held.release();
   return ranks;

@@ -3,12 +3,19 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "front/mpiio/mpi.hpp"
 
 namespace millrace::front {
+
+// A long wait calls this function once, after this time in which the process ran.
+struct Late {
+  std::uint64_t after_ms = UINT64_MAX;
+  std::function<void()> act;
+};
 
 // A communicator of Millrace's own with the ranks of a file. Destroying the last pointer to it is collective.
 struct Ranks {
@@ -19,8 +26,8 @@ struct Ranks {
 
 // The ranks of a communicator from which files are opened. All files of the communicator share one object,
 // because making it takes several messages between all ranks. Collective. If threads may call MPI at the same
-// time, each file gets its own object.
-std::shared_ptr<const Ranks> ranks_of(MPI_Comm comm);
+// time, each call makes its own object. `late`: of a long wait for other ranks.
+std::shared_ptr<const Ranks> ranks_of(MPI_Comm comm, const Late& late);
 // The ranks of an open file, if its communicator is not available any more. Collective. `group` is the same
 // number on all ranks.
 std::shared_ptr<const Ranks> ranks_of_file(MPI_File file, std::uint64_t group);

@@ -47,6 +47,56 @@ Late naming(MPI_Comm comm) {
   return {long_wait_ms(), [comm] { name_missing(comm); }};
 }
 
+// Asks test(done) until it sets `done`. False: an MPI error.
+template <class Test>
+bool sleep_until(Test test, const Late& late, Waited& waited) {
+  // Ranks that come together need a moment, in which each step of an exchange waits for the one before. A
+  // long wait has long pauses: ranks that look often take processor time from the agents.
+  constexpr long moment_ns = 3'000'000, usual_ns = 250'000, longest_ns = 1'000'000;
+  constexpr long shown_ns = 1'000'000'000;
+  // In a longer pause the process was stopped.
+  constexpr std::chrono::nanoseconds longest_run = std::chrono::milliseconds(100);
+  int done = 0;
+  timespec pause{0, usual_ns};
+  bool shown = !late.act;
+  Fd waiting;
+  long& waited_ns = waited.ns;
+  auto before = std::chrono::steady_clock::now();
+  for (;;) {
+    if (test(done) != MPI_SUCCESS) return false;
+    if (done != 0) return true;
+    waited_ns < moment_ns ? (void)::sched_yield() : (void)::nanosleep(&pause, nullptr);
+    // Not what the pauses should have taken: where processors are scarce, they take several times as long.
+    const auto now = std::chrono::steady_clock::now();
+    waited_ns += static_cast<long>(std::min(now - before, longest_run).count());
+    before = now;
+    if (!shown && waited_ns >= shown_ns) {
+      shown = true;
+      waiting = client::show_waiting();
+    }
+    if (!waited.told && static_cast<std::uint64_t>(waited_ns) / 1'000'000 >= late.after_ms) {
+      waited.told = true;
+      late.act();
+    }
+    pause.tv_nsec = std::clamp(waited_ns / 64, usual_ns, longest_ns);
+  }
+}
+
+// MPICH 4.0 compares MPI_UINT64_T as signed numbers, so the words have the order of signed ones meanwhile.
+bool most_of(MPI_Comm comm, std::span<std::uint64_t> words, const Late& late) {
+  const auto turn = [&words] {
+    for (std::uint64_t& word : words) word ^= std::uint64_t{1} << 63;
+  };
+  MPI_Request request;
+  Waited waited;
+  turn();
+  const int started = PMPI_Iallreduce(MPI_IN_PLACE, words.data(), static_cast<int>(words.size()), MPI_INT64_T,
+                                      MPI_MAX, comm, &request);
+  const bool done = wait_asleep(started, request, late, waited);
+  turn();
+  return done;
+}
+
 }  // namespace
 
 std::uint64_t long_wait_ms() {
@@ -63,71 +113,52 @@ std::string list_of(const std::vector<int>& ranks) {
   return text;
 }
 
-bool wait_asleep(int started, MPI_Request& request, const Late& late) {
-  // Ranks that come together need a moment, in which each step of an exchange waits for the one before. A
-  // long wait has long pauses: ranks that look often take processor time from the agents.
-  constexpr long moment_ns = 3'000'000, usual_ns = 250'000, longest_ns = 1'000'000;
-  constexpr long shown_ns = 1'000'000'000;
-  // In a longer pause the process was stopped.
-  constexpr std::chrono::nanoseconds longest_run = std::chrono::milliseconds(100);
-  int done = 0;
-  if (started != MPI_SUCCESS) return false;
-  timespec pause{0, usual_ns};
-  bool shown = !late.act, told = false;
-  Fd waiting;
-  auto before = std::chrono::steady_clock::now();
-  for (long waited_ns = 0;;) {
-    if (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
-    if (done != 0) return true;
-    waited_ns < moment_ns ? (void)::sched_yield() : (void)::nanosleep(&pause, nullptr);
-    // Not what the pauses should have taken: where processors are scarce, they take several times as long.
-    const auto now = std::chrono::steady_clock::now();
-    waited_ns += static_cast<long>(std::min(now - before, longest_run).count());
-    before = now;
-    if (!shown && waited_ns >= shown_ns) {
-      shown = true;
-      waiting = client::show_waiting();
-    }
-    if (!told && static_cast<std::uint64_t>(waited_ns) / 1'000'000 >= late.after_ms) {
-      told = true;
-      late.act();
-    }
-    pause.tv_nsec = std::clamp(waited_ns / 64, usual_ns, longest_ns);
-  }
+bool wait_asleep(int started, MPI_Request& request, const Late& late, Waited& waited) {
+  const auto test = [&request](int& done) { return PMPI_Test(&request, &done, MPI_STATUS_IGNORE); };
+  return started == MPI_SUCCESS && sleep_until(test, late, waited);
 }
 
-MpiTeam::MpiTeam(MPI_Comm comm) : MpiTeam(comm, naming(comm), naming(comm)) {}
+MpiTeam::MpiTeam(MPI_Comm comm) : MpiTeam(comm, naming(comm)) {}
 
-MpiTeam::MpiTeam(MPI_Comm comm, const Late& late) : MpiTeam(comm, {2 * late.after_ms, late.act}, late) {}
-
-MpiTeam::MpiTeam(MPI_Comm comm, Late missing, Late late)
-    : comm_(comm), missing_(std::move(missing)), late_(std::move(late)) {
+MpiTeam::MpiTeam(MPI_Comm comm, Late late) : comm_(comm), late_(std::move(late)) {
   PMPI_Comm_rank(comm, &rank_);
   PMPI_Comm_size(comm, &size_);
 }
 
-bool MpiTeam::gather(std::span<const std::byte> mine, std::span<std::byte> all) {
-  const int each = static_cast<int>(mine.size());
+const std::shared_ptr<const Ranks>& MpiTeam::ranks() {
+  if (ranks_ == nullptr) ranks_ = ranks_of(comm_, late_);
+  return ranks_;
+}
+
+bool MpiTeam::send(int to, std::span<const std::byte> message) {
+  if (ranks() == nullptr) return false;
   MPI_Request request;
   const int started =
-      PMPI_Igather(mine.data(), each, MPI_BYTE, all.data(), each, MPI_BYTE, 0, comm_, &request);
-  return wait_asleep(started, request, late_);
+      PMPI_Isend(message.data(), static_cast<int>(message.size()), MPI_BYTE, to, 0, ranks_->comm, &request);
+  return wait_asleep(started, request, late_, waited_);
 }
 
-bool MpiTeam::tell(std::span<std::byte> bytes) {
-  if (size_ == 1 || bytes.empty()) return true;
+// The receiver does not know how long the list of another rank is.
+bool MpiTeam::receive(int from, const Room& room) {
+  if (ranks() == nullptr) return false;
+  if (from <= rank_ + 1) waited_ = {};  // the first message of several that go up, or the one that comes down
+  MPI_Status status;
   MPI_Request request;
-  const int started = PMPI_Ibcast(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, 0, comm_, &request);
-  return wait_asleep(started, request, missing_);
+  int bytes = 0;
+  const auto test = [&](int& done) { return PMPI_Iprobe(from, 0, ranks_->comm, &done, &status); };
+  if (!sleep_until(test, late_, waited_) || PMPI_Get_count(&status, MPI_BYTE, &bytes) != MPI_SUCCESS)
+    return false;
+  const std::span<std::byte> place = room(static_cast<std::size_t>(bytes));
+  const int started =
+      PMPI_Irecv(place.data(), static_cast<int>(place.size()), MPI_BYTE, from, 0, ranks_->comm, &request);
+  return wait_asleep(started, request, late_, waited_);
 }
 
-int MpiTeam::least(int mine) { return least_of(comm_, mine, missing_); }
+bool MpiTeam::most(std::span<std::uint64_t> words) { return most_of(comm_, words, late_); }
 
-int least_of(MPI_Comm comm, int mine, const Late& late) {
-  int all = 0;
-  MPI_Request request;
-  const int started = PMPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm, &request);
-  return wait_asleep(started, request, late) ? all : 0;
+bool all_of(MPI_Comm comm, bool mine) {
+  std::uint64_t missing = mine ? 0 : 1;
+  return most_of(comm, {&missing, 1}, {}) && missing == 0;
 }
 
 }  // namespace millrace::front

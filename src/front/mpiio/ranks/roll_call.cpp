@@ -9,12 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "base/checksum.hpp"
 #include "client/open/attendance.hpp"
 #include "client/open/company.hpp"
-#include "client/open/meeting.hpp"
 #include "client/open/own_process.hpp"
-#include "client/open/plan.hpp"
 #include "client/start/log.hpp"
 #include "front/mpiio/ranks/communicator.hpp"
 #include "front/mpiio/ranks/exchange.hpp"
@@ -23,15 +20,6 @@ namespace millrace::front {
 namespace {
 
 constexpr std::uint64_t magic = 0x4c4c4143'4c4c4f52;  // "ROLLCALL"
-
-// Differs between builds whose exchanges differ.
-std::uint64_t build_number() {
-  const std::string words = MILLRACE_VERSION + (" " + std::to_string(client::channel_version())) + " " +
-                            std::to_string(sizeof(client::Peer)) + " " +
-                            std::to_string(sizeof(client::Decision)) + " " +
-                            std::to_string(sizeof(client::Words));
-  return checksum(words.data(), words.size());
-}
 
 constexpr const char* consequence =
     ": all ranks open their common files with the MPI library alone, at its speed. ";
@@ -45,7 +33,8 @@ std::vector<int> ranks_on_this_node(MPI_Comm comm) {
   return world_ranks(comm);
 }
 
-// The ranks of one node see each other without messages. False: some have no Millrace.
+// The ranks of one node see each other without messages. False: some have no Millrace, or another build of
+// it.
 bool all_attend(const std::vector<int>& ranks, int own_rank) {
   std::vector<int> missing;
   int first = own_rank;  // of those with Millrace
@@ -57,26 +46,12 @@ bool all_attend(const std::vector<int>& ranks, int own_rank) {
   }
   if (missing.empty()) return true;
   if (own_rank == first)
-    client::log(
-        list_of(missing) + " of MPI_COMM_WORLD " + (missing.size() == 1 ? "runs" : "run") +
-        " without Millrace, or with another --target" + consequence +
-        "Start every program of the job by `millrace run`, with the same settings; a static program, and an "
-        "environment without LD_PRELOAD, keep Millrace out");
+    client::log(list_of(missing) + " of MPI_COMM_WORLD " + (missing.size() == 1 ? "runs" : "run") +
+                " without Millrace, or with another build of it or another --target" + consequence +
+                "Start every program of the job by one `millrace run`, with the same settings; a static "
+                "program, and an "
+                "environment without LD_PRELOAD, keep Millrace out");
   return false;
-}
-
-// On rank 0: tells which ranks differ from it, or from the first rank of their node.
-bool alike(const std::vector<client::Answer>& answers) {
-  const client::Differing other = client::differing(answers);
-  if (!other.build.empty())
-    client::log(list_of(other.build) +
-                " of the file's communicator and rank 0 have different builds of Millrace" + consequence +
-                "Use one installation on all nodes");
-  else if (!other.agent.empty())
-    client::log(list_of(other.agent) +
-                " of the file's communicator and other ranks of the same node have different agents" +
-                consequence + "Give all ranks the same MILLRACE_JOB");
-  return other.build.empty() && other.agent.empty();
 }
 
 // Messages to the ranks that did not answer cannot be taken back, and could meet later calls of the program.
@@ -94,8 +69,7 @@ bool call_roll(MPI_Comm comm, Coming coming) {
   int rank = 0;
   PMPI_Comm_rank(comm, &rank);
   const std::vector<int> here = ranks_on_this_node(comm);
-  if (!here.empty() && !all_attend(here, here[static_cast<std::size_t>(rank)])) return false;
-  static const client::Answer own{magic, build_number(), client::node_number(), client::agent_number()};
+  if (!here.empty()) return all_attend(here, here[static_cast<std::size_t>(rank)]);
   const std::uint64_t bound_ms = long_wait_ms();
   const auto late = [&] {
     if (coming == Coming::together) give_up(comm, bound_ms);
@@ -104,11 +78,22 @@ bool call_roll(MPI_Comm comm, Coming coming) {
                 std::to_string(bound_ms / 1000) +
                 " s. It waits for ever if they run without Millrace, or with another --target");
   };
-  MpiTeam team(comm, {bound_ms, late});
-  std::vector<client::Answer> answers;
-  if (!client::gather(team, own, answers)) return false;
-  std::uint64_t all = rank == 0 && alike(answers) ? 1 : 0;
-  return client::tell(team, all) && all == 1;
+  MpiTeam team(comm, {rank == 0 ? bound_ms : 2 * bound_ms, late});  // rank 0 speaks first
+  std::vector<int> others;
+  const client::Answer own{magic,
+                           client::build_number(),
+                           client::node_number(),
+                           client::agent_number(),
+                           static_cast<std::uint32_t>(rank),
+                           0};
+  if (!client::differing(team, own, others)) return false;
+  if (!others.empty() && rank == 0)
+    client::log(
+        list_of(others) +
+        " of the file's communicator and other ranks have different builds of Millrace, or different agents "
+        "on one node" +
+        consequence + "Use one installation on all nodes, and give all ranks the same MILLRACE_JOB");
+  return others.empty();
 }
 
 // The answer of the roll call stays with the communicator, and with its duplicates.
