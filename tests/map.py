@@ -1,0 +1,95 @@
+# SPDX-FileCopyrightText: 2026 The Millrace authors
+# SPDX-License-Identifier: Apache-2.0
+"""Writes tests/README.md, the map of all tests, from a build's list of tests: `tests/map.py BUILD > tests/README.md`."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+# The first word of a test's name -> its kind.
+KINDS = {
+    "abi": "symbols",
+    "agent": "differential",
+    "base": "unit",
+    "bench": "programs that measure",
+    "capi": "unit",
+    "cli": "command",
+    "client": "unit",
+    "clients": "differential",
+    "cluster": "virtual cluster",
+    "differential": "differential, random",
+    "docs": "documents",
+    "evaluate": "command",
+    "fault": "faults in real programs",
+    "filesystems": "real file systems",
+    "fortran": "differential",
+    "front": "unit",
+    "install": "installation",
+    "model": "command",
+    "mpi": "differential",
+    "posix": "differential",
+    "python": "unit",
+    "sim": "simulation",
+    "tidy": "rules of the tree",
+    "unit": "unit",
+}
+HEAD = """\
+# The tests
+
+What is tested where. `tests/map.py` writes this page from the list of tests.
+
+| tests | kind | what they are about | folder |
+| --- | --- | --- | --- |
+"""
+TAIL = """
+A *differential* test runs one program with the stock MPI library and with Millrace, and compares bytes, statuses and
+errors. A *unit* test lies beside its source. The *simulation* runs agents, ranks, disks and networks in virtual time.
+
+| to | type |
+| --- | --- |
+| run all, or the long ones | `make test`, `make test-long` |
+| run one suite, or one test | `ctest --test-dir build -R '^fault\\.'`, `ctest --test-dir build -R '^mpi.rows.mpich$' -V` |
+| run one case of a unit test | `build/bin/client_test --gtest_filter='Ways.*'` |
+| run one case of a virtual cluster, as root | `tests/cluster/run.py test_open.py -k EXPRESSION` |
+| repeat a seed of the simulation, with its trace | `build/bin/tests/millrace-sim --trace SEED` |
+| plant a bug and look for it | `ninja -C build mutant_NAME`, `build/bin/mutant_NAME --stop FIRST COUNT` |
+| use the sanitizers, the fuzzers | `make test-asan`, `make test-tsan`, `make fuzz` |
+
+sim/mutants/seeds.txt names a seed for each planted bug. A random test prints its seed, and takes it as an argument.
+"""
+
+
+def first_sentence(folder: str) -> str:
+    text = (ROOT / folder / "README.md").read_text(encoding="utf-8")
+    paragraph = text.split("\n\n")[1].replace("\n", " ").removeprefix("One job: ")
+    paragraph = re.sub(r" \([^)]*\)", "", paragraph)
+    sentence = re.match(r".*?[.:](?= |$)", paragraph)
+    found = (sentence[0] if sentence else paragraph).rstrip(".:")
+    return found[0].upper() + found[1:]
+
+
+def page(build: Path) -> str:
+    listed = subprocess.run(
+        ["ctest", "--test-dir", str(build), "--show-only=json-v1"], capture_output=True, text=True, check=True
+    )
+    folders: dict[str, set[str]] = {}
+    for test in json.loads(listed.stdout)["tests"]:
+        properties = {one["name"]: one["value"] for one in test["properties"]}
+        where = Path(properties["WORKING_DIRECTORY"]).relative_to(build)
+        folders.setdefault(test["name"].split(".")[0], set()).add(str(where))
+    rows = []
+    for suite, places in sorted(folders.items()):
+        folder = min(places, key=len)
+        about = "The rooms of src, sim and cmd, each beside its source" if suite == "unit" else first_sentence(folder)
+        shown = "src, sim, cmd" if suite == "unit" else f"[{folder}](../{folder}/README.md)"
+        rows.append(f"| `{suite}.*` | {KINDS[suite]} | {about} | {shown} |\n")
+    return HEAD + "".join(rows) + TAIL
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: tests/map.py BUILD > tests/README.md")
+    sys.stdout.write(page(Path(sys.argv[1]).resolve()))
