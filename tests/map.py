@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes tests/README.md, the map of all tests, from a build's list of tests: `tests/map.py BUILD > tests/README.md`."""
+"""Writes tests/README.md, the map of all tests, from a build's list: `tests/map.py BUILD > tests/README.md`."""
 
 import json
 import re
@@ -51,7 +51,7 @@ errors. A *unit* test lies beside its source. The *simulation* runs agents, rank
 | to | type |
 | --- | --- |
 | run all, or the long ones | `make test`, `make test-long` |
-| run one suite, or one test | `ctest --test-dir build -R '^fault\\.'`, `ctest --test-dir build -R '^mpi.rows.mpich$' -V` |
+| run one suite, or one test | `ctest --test-dir build -R '^fault'`, `ctest --test-dir build -V -R '^mpi.rows.mpich$'` |
 | run one case of a unit test | `build/bin/client_test --gtest_filter='Ways.*'` |
 | run one case of a virtual cluster, as root | `tests/cluster/run.py test_open.py -k EXPRESSION` |
 | repeat a seed of the simulation, with its trace | `build/bin/tests/millrace-sim --trace SEED` |

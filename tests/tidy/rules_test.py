@@ -201,6 +201,7 @@ class Many final : public Base<T> {
     def test_readmes(self):
         self.assertTrue(found(rules.readme_length, "src/io/README.md", "\n" * 21))
         self.assertFalse(found(rules.readme_length, "src/io/README.md", "\n" * 20))
+        self.assertFalse(found(rules.readme_length, "src/io/README.md", "| a row |\n" * 21))
         self.assertEqual(
             list(rules.rooms_without_readme(["src/io/a.cpp", "bench/x.cpp", "bench/README.md"])), ["src/io"]
         )
