@@ -47,7 +47,7 @@ def model(
     as_json: bool = typer.Option(False, "--json", help="Print one JSON document."),
     published: bool = typer.Option(False, "--published", help="Show all values of the papers beside the model's."),
     figures: Path | None = typer.Option(
-        None, "--figures", metavar="FOLDER", help="Write the papers' figures as SVG, and --published as Markdown."
+        None, "--figures", metavar="FOLDER", help="Write the papers' figures as SVG, and a page about them."
     ),
     from_session: Path | None = typer.Option(
         None,

@@ -15,15 +15,14 @@ from millrace.model.shapes import Shape
 
 _ABOUT = (
     "How near is `millrace model` to what papers published? `make model-figures` makes this page;",
-    "[ADR 17](../adr/0017-machines-as-stations.md) describes the models. An error is against the nearest value in the",
-    "paper's text. A row marked predicted belongs to a machine to which no number was fitted. Its values were known:",
-    "the ADR says what that means.",
+    "[ADR 17](../adr/0017-machines-as-stations.md) describes the models. No number was fitted to a machine whose row",
+    "is marked predicted, but its values were known. `millrace model MACHINE --list` says what is fitted.",
 )
 ENGINES = ("a300-2", "a300-4", "a300-8")
 
 
-def markdown(curves: Curves | None = None) -> str:
-    """The text of docs/results/model.md."""
+def markdown(curves: Curves | None = None, least: float = 0) -> str:
+    """The text of docs/results/model.md. Its tables have the rows whose error is at least `least`."""
     curves = curves or Curves()
     parts = published.document()
     compared = [
@@ -31,7 +30,8 @@ def markdown(curves: Curves | None = None) -> str:
         ("Catwalk-ROMIO on T2K", "ring", published.of_ring(curves)),
         ("Oakleaf-FX", "file-system", published.of_file_system()),
     ]
-    lines = ["# The papers' machines in virtual time", "", *_ABOUT, "", "## What falls short", ""]
+    left_out = [f"Rows within {least:.0%} are left out; `millrace model --published` has them."] if least else []
+    lines = ["# The papers' machines in virtual time", "", *_ABOUT, *left_out, "", "## What falls short", ""]
     lines += [
         f"- {r.what}: {_number(r.model)}, published: {r.text} {r.unit}"
         for _, _, rows in compared
@@ -41,19 +41,18 @@ def markdown(curves: Curves | None = None) -> str:
     lines += _missed(shapes.of_engines() + shapes.of_ring(curves))
     for title, key, rows in compared:
         lines += [f"## {title}", "", parts[key]["source"] + f". Bar: within {parts[key]['within']:.0%}.", ""]
-        lines += _rows(rows)
-    lines += ["## What is fitted", ""] + _fitted()
+        lines += _rows(rows, least)
     pictures = [f"[{name}](../images/model/catwalk-{name}.svg)" for name in published.figures()]
-    lines += ["", "## Figures", "", "![SX-Aurora](../images/model/sx-aurora.svg)", ""]
+    lines += ["## Figures", "", "![SX-Aurora](../images/model/sx-aurora.svg)", ""]
     lines += textwrap.wrap(f"The Catwalk-ROMIO paper's: {', '.join(pictures)}.", 118)
     return "\n".join(lines) + "\n"
 
 
-def _rows(rows: list[Row]) -> list[str]:
+def _rows(rows: list[Row], least: float) -> list[str]:
     found = ["| what | published | model | error | |", "| --- | --- | --- | --- | --- |"]
-    for row in rows:
+    for row in (one for one in rows if abs(one.miss) >= least):
         verdict = "predicted" if row.predicted else ""
-        found.append(f"| {row.what} | {row.text} {row.unit} | {_number(row.model)} | {row.miss:+.1%} | {verdict} |")
+        found.append(f"| {row.what} | {row.text} | {_number(row.model)} | {row.miss:+.1%} | {verdict} |")
     good = sum(row.holds for row in rows)
     return [*found, "", f"{good} of {len(rows)} within the bar.", ""]
 
@@ -62,16 +61,6 @@ def _missed(found: list[Shape]) -> list[str]:
     missed = [shape for shape in found if not shape.holds]
     held = f"{len(found) - len(missed)} of {len(found)} statements of the papers about the curves hold."
     return [*(f"- Does not hold: {shape.text} ({shape.seen})" for shape in missed), "", held, ""]
-
-
-def _fitted() -> list[str]:
-    lines = ["`millrace model MACHINE --list` says to what each number was fitted.", ""]
-    for names in (ENGINES, ("t2k",), ("oakleaf-fx",)):
-        machines = [machine.find(name) for name in names]
-        fitted = {p.name: f"`{p.name}` {p.value:g} {p.unit}" for of in machines for p in of.fitted}
-        text = f"- {', '.join(of.name for of in machines)}, {len(fitted)} numbers: {', '.join(fitted.values())}"
-        lines += textwrap.wrap(text, 118, subsequent_indent="  ", break_on_hyphens=False)
-    return lines
 
 
 def _number(value: float) -> str:
@@ -97,7 +86,7 @@ def write(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         _draw_engines(pyplot, folder)
         _draw_ring(pyplot, folder, curves)
-        (folder / "model.md").write_text(markdown(curves), encoding="utf-8")
+        (folder / "model.md").write_text(markdown(curves, least=0.05), encoding="utf-8")
     except OSError as error:
         raise ModelError(f"{error.filename or folder}: {error.strerror}") from None
 
