@@ -23,17 +23,17 @@ sys.path.insert(0, str(ROOT / "python"))
 from millrace.model import machine, network, reading  # noqa: E402
 
 GIB = 1 << 30
-NODES = (16, 64, 256, 1024, 4096, 16384)
-SERVERS = (1, 4, 16, 64)  # no file has more
+NODES = (16, 64, 256, 1024, 16384)
+SERVERS = (4, 16)
 # What nodes read: bytes of a piece, nodes whose pieces lie between each other.
 PIECES = ((1 << 20, 16, "1 MiB of 16 MiB"), (4096, 4, "4 KiB of 16 KiB"), (256, 16, "256 B of 4 KiB"))
-READ_SERVERS = (1, 4, 16, 64)
-SERVED = [f"agents, {count} server{'s' if count > 1 else ''}" for count in READ_SERVERS]
+READ_SERVERS = (4, 64)
+SERVED = [f"agents, {count} servers" for count in READ_SERVERS]
 COLOURS = {"direct": "#2f6db3", "tree": "#3a9a5b", "ring": "#d08a2e"}
 # The runs of the agent: nodes, bytes for each simulated byte, and file servers. In a ring, each byte passes many links,
 # so fewer bytes are simulated.
-RUNS = ((16, 1024, (1, 4, 16)), (64, 1024, (1, 4, 16)), (256, 4096, (1, 4, 16)), (1024, 8192, (4,)))
-RING_RUNS = ((16, 1024, (1, 4)), (64, 4096, (1, 4)), (256, 16384, (1, 4)), (1024, 262144, (1,)), (1024, 16384, (4,)))
+RUNS = ((16, 1024, (4, 16)), (64, 1024, (4, 16)), (256, 4096, (4, 16)), (1024, 8192, (4,)))
+RING_RUNS = ((16, 1024, (4,)), (64, 4096, (4,)), (256, 16384, (4,)), (1024, 16384, (4,)))
 RATE = re.compile(r"GiB in ([0-9.]+) s: ([0-9.]+) GB/s")
 
 
@@ -96,17 +96,6 @@ def bandwidth(of: machine.Machine, rates: dict[tuple[str, int, int], float]) -> 
     return [*lines, "", f"Largest difference of the two: {worst:.1%}."]
 
 
-def opens(of: machine.Machine) -> list[str]:
-    """A table of the times of open and close with four servers, and of the memory of links."""
-    lines = ["| nodes | open, ms | " + " | ".join(f"{t}: close, ms; links; MiB" for t in network.TOPOLOGIES) + " |"]
-    lines.append("| --- | --- | --- | --- | --- |")
-    for nodes in NODES:
-        found = [stations(of, topology, 4, nodes)[1] for topology in network.TOPOLOGIES]
-        cells = [f"{one.close_s * 1000:.1f}; {one.links}; {one.memory / (1 << 20):,.0f}" for one in found]
-        lines.append(f"| {nodes} | {network.open_ns(of, nodes) / 1e6:.0f} | {' | '.join(cells)} |")
-    return lines
-
-
 def reads(of: machine.Machine) -> list[str]:
     """The section about reading."""
     head = [f"library, {what}" for _, _, what in PIECES] + SERVED
@@ -161,7 +150,6 @@ def draw(of: machine.Machine, folder: pathlib.Path) -> None:
 
 
 ABOUT = (ROOT / "sim/study.md").read_text()
-OPENS = "Four file servers. Links and memory are those of the agent with the most links."
 READING = "## Reading"
 
 
@@ -181,8 +169,7 @@ def main() -> int:
     draw(of, options.out / "images/model")
     rates = measure(options.sim, options.agent)
     page = [ABOUT.rstrip(), "", *bandwidth(of, rates), "", "![Bandwidth and memory](../images/model/scale.svg)", ""]
-    page += ["## Open, close, memory", "", OPENS, "", *opens(of)]
-    place.write_text("\n".join([*page, "", *reads(of)]) + "\n")
+    place.write_text("\n".join([*page, *reads(of)]) + "\n")
     return 0
 
 
