@@ -39,6 +39,11 @@ def test_all_pages_of_a_folder_are_short(found, words):
     assert sum(len(page.read_text().split()) for page in found) <= words
 
 
+def test_people_finish_the_documents():
+    words = [word for page in pages.DOCS.rglob("*.md") for word in page.read_text().split()]
+    assert sum(any(one.isalnum() for one in word) for word in words) <= 45_000
+
+
 @pytest.mark.parametrize("page", PROSE, ids=pages.name_of)
 def test_its_lines_and_sentences_are_short(page):
     lines = page.read_text().splitlines()
