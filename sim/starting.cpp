@@ -36,8 +36,8 @@ void kill_first_agent(Dice& dice, Scenario& scenario) {
 }
 
 // The first rank writes through an agent, which dies. The last rank starts another agent. The first rank,
-// which does not know that, writes into the ring of the dead agent, and saves that at its sync. No rank looks
-// at errors. The last rank then writes the same bytes through its agent.
+// which does not know that, writes into the ring of the dead agent, and saves that at its sync or collective
+// function. No rank looks at errors. The last rank then writes the same bytes through its agent.
 void add_saved_ring(Dice& dice, Scenario& scenario) {
   const std::size_t last = scenario.programs.size() - 1;
   const Extent before = some_bytes(dice, scenario), other = some_bytes(dice, scenario);
@@ -46,6 +46,7 @@ void add_saved_ring(Dice& dice, Scenario& scenario) {
   scenario.conduct.unable.clear();
   scenario.conduct.heedless = true;
   const Step meet{Step::Kind::barrier}, sync{Step::Kind::sync};
+  const Step saves{Dice(scenario.seed ^ 0xA551).one_in(2) ? Step::Kind::sync : Step::Kind::arrive};
   for (std::size_t rank = 0; rank <= last; ++rank) {
     std::vector<Step> steps;
     const auto also = [&](std::initializer_list<Step> more) { steps.insert(steps.end(), more); };
@@ -54,7 +55,7 @@ void add_saved_ring(Dice& dice, Scenario& scenario) {
     if (rank == last) also({{Step::Kind::write, 1, other}});
     also({meet});
     if (rank == 0) also({{Step::Kind::write, 1, twice}});
-    also({sync, meet});
+    also({saves, meet});
     if (rank == last) also({{Step::Kind::write, 1, twice}});
     also({sync, meet, {Step::Kind::close}});
     scenario.programs[rank] = std::move(steps);

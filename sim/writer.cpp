@@ -177,11 +177,10 @@ void Writer::sync() {
 // A collective function that moves no bytes of the file. If nodes do not work together, the MPI library
 // writes the file, and all writes are in order.
 void Writer::arrive() {
-  const bool ordered = cluster_.scenario.nodes > 1 && file_ != nullptr;
   rank_.note("arrives: rank");
   if (second_ != nullptr) (void)second_->flush(client::Before::others_write);
   rank_.reader().order();
-  const bool good = rank_.told(ordered ? file_->flush(client::Before::others_write) : Status());
+  const bool good = rank_.told(file_ != nullptr ? file_->flush(client::Before::others_write) : Status());
   // After the death of its agent a rank may get the error only at its next request. If it has joined only
   // another agent, it gets none.
   if (good && !(cluster_.scenario.agents.start && rank_.process().agent_has_gone()))

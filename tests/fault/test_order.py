@@ -258,6 +258,18 @@ def test_whoever_notices_the_death_first_the_later_write_is_the_later_one(crashe
     assert path.read_bytes()[:PIECE] == b"N" * PIECE, "the older bytes of rank 0 came over the newer ones of rank 1"
 
 
+def test_a_rank_saves_the_ring_of_a_dead_agent_before_a_barrier(crashed, tmp_path):
+    """Behind the barrier another rank may overwrite these bytes without that agent."""
+    path, go = tmp_path / "data", crashed.folder / "go"
+    crashed.start(BUILD / "bin/tests" / f"order_{crashed.mpi}", path, go, strategy="journal")
+    assert eventually(lambda: all(f"step 0 {rank}" in crashed.out for rank in (0, 1)), BOUND_S), crashed.err
+    kill(crashed.agent())
+    crashed.go("go.0")
+    assert crashed.wait(BOUND_S) != 0, "rank 1 wrote into the ring of the dead agent"
+    recover(crashed)
+    assert path.read_bytes()[:PIECE] == b"O" * PIECE
+
+
 @pytest.mark.skipif(not LONG, reason="takes more than a minute")
 def test_who_cannot_wait_for_a_recovery_opens_without_the_journal_for_good(crashed, new_job, tmp_path):
     """The recovery hangs at another file. The open gives up after MILLRACE_TIMEOUT and 60 s without progress."""

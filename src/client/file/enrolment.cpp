@@ -106,11 +106,17 @@ std::uint64_t Enrolment::pending_end() {
 }
 
 // After sync, collective functions and close, other ranks may overwrite this rank's bytes through the next
-// agent. So the bytes that this rank has saved go to the file first.
+// agent. These ranks may have recovered the journals before, so the bytes that this rank has saved go to the
+// file first.
 Status Enrolment::request(Kind kind, Extent extent) {
   const Status status = session()->request(kind, slot_, extent, tally);
   if (status.code() == Code::lost_agent && process_.has_successor()) (void)settle_dead_ledgers();
   return status;
+}
+
+Status Enrolment::see_death() {
+  const bool saves = request_.settings.strategy == Strategy::journal && session()->gone();
+  return saves ? request(Kind::arrive, everything) : Status();
 }
 
 Status Enrolment::ask(Kind kind, Extent extent) {

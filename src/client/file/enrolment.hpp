@@ -36,6 +36,10 @@ class Enrolment {
   // ask() makes this node's file system look again.
   Status request(transport::Kind kind, Extent extent);
   Status ask(transport::Kind kind, Extent extent);
+  // For a file of one node: saves the ring if the agent has gone. A rank that has not joined this agent may
+  // overwrite this rank's bytes afterwards, by the MPI library or through the next agent. It first recovers
+  // the journals of the dead agent, and must find this ring there.
+  Status see_death();
   // What the agent has done, for all files, when this rank registered this one, and as of now.
   std::pair<Work, Work> agents_work() const { return {before_, session()->view().work()}; }
   Status sticky() { return session()->sticky(slot_); }

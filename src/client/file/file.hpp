@@ -50,8 +50,8 @@ enum class Before {
   write,   // The MPI library or this process writes the extent. The same, for the writes that overlap it.
   size,    // The MPI library tells the size of the file. On one node, only the last pending bytes are needed.
   resize,  // The MPI library sets the size of the file to the begin of the extent.
-  others_write,  // Ranks of other nodes may write the same bytes. This rank's bytes reach the file servers
-                 // ahead of later bytes.
+  others_write,  // Other ranks may write the same bytes. This rank's bytes reach the file servers on other
+                 // nodes ahead of later bytes. On one node, a rank whose agent has gone saves its ring.
   others_read,   // Ranks of other nodes read. This does not count as a read of this rank.
 };
 

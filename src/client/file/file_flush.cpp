@@ -118,6 +118,7 @@ Status OpenedFile::before_others_write() {
   Session* session = enrolment_.session();
   if (session == nullptr || request_.only_reads()) guest_.order();
   if (session == nullptr || request_.only_reads() || process_.is_child()) return {};
+  if (request_.routing.lanes == 0) return enrolment_.see_death();
   elsewhere_.store(true, std::memory_order_relaxed);
   // Recovery replays ledgers of several nodes in any order, perhaps over later bytes of other ranks.
   if (keeps_ledger(request_.settings)) return settle_ledger();

@@ -119,7 +119,7 @@ void order_between_nodes() noexcept {
   const Scope scope;
   if (!scope.outermost()) return;
   try {
-    order_routed_files();
+    order_files();
   } catch (...) {
     client::log("out of memory: if several nodes write the same bytes, older bytes may stay in the file");
   }
@@ -291,7 +291,7 @@ int own_close(Entry entry, MPI_File* fh) {
       // it. An order of a file with a ledger waits for the file's disk, and durability node promises a close
       // that does not.
       std::unique_ptr<Open> open = remove(*fh);
-      if (scope.outermost()) order_routed_files();
+      if (scope.outermost()) order_files();
       if (open != nullptr) {
         end_all_pending(*open);
         held = std::move(open->first.stand_in);

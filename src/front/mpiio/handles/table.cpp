@@ -29,8 +29,8 @@ Table& table() {
 }
 
 bool is_ordered(const Open& open) {
-  return open.nodes.routed || open.nodes.bypassed || open.guest || open.reads.reader != nullptr ||
-         !open.writable;
+  return open.nodes.routed || open.file->settings().strategy == Strategy::journal || open.nodes.bypassed ||
+         open.guest || open.reads.reader != nullptr || !open.writable;
 }
 
 }  // namespace
@@ -163,7 +163,7 @@ std::vector<Open*> all_files() {
   return all;
 }
 
-void order_routed_files() {
+void order_files() {
   if (table().ordered.load(std::memory_order_relaxed) == 0) return;
   const std::shared_lock guard(table().lock);
   for (const auto& [handle, open] : table().files) {

@@ -70,9 +70,9 @@ Status publish_others(Open& open);
 void agree_on_writes(Open& open);
 // The open files, for a thread that alone makes MPI calls.
 std::vector<Open*> all_files();
-// Brings pending bytes of files that several nodes have open to their file servers. An error stays with its
-// file.
-void order_routed_files();
+// Brings pending bytes of files that several nodes have open to their file servers, and sees the death of the
+// agent of files with strategy journal. An error stays with its file.
+void order_files();
 
 // Marks this thread as inside a hook. MPI calls that the library or a tool makes there go straight to the
 // real functions.
