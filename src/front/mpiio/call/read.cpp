@@ -33,12 +33,15 @@ bool stops_at_end([[maybe_unused]] const Call& call) {
 #endif
 }
 
-// For a read of pieces past the library.
+// For a read of pieces past the library. Another thread may have moved the pointer, so the place is taken
+// first.
 int begin(Call& call) {
-  if (const Status settled = call.settle(call.hull); !settled.ok()) return raise(call.open, settled);
-  const int error = examine(call);
-  if (error == MPI_SUCCESS) call.reserve();
-  return error;
+  if (const int error = examine(call); error != MPI_SUCCESS) return error;
+  call.reserve();
+  const Status settled = call.settle(call.hull);
+  if (settled.ok()) return MPI_SUCCESS;
+  call.give_back();
+  return raise(call.open, settled);
 }
 
 }  // namespace
