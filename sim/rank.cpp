@@ -168,8 +168,8 @@ client::Plan Rank::agree(Protocol protocol, const transport::RoutePlan& route, m
   wishes.starts = (number_ + 1) % scenario.ranks_per_node == 0;  // the last rank of its node
   wishes.leads = leads;
   wishes.world = static_cast<std::uint32_t>(scenario.programs.size());
-  Assembly& assembly = cluster_.job.assembly(opened_++);
-  VirtualTeam team(assembly, process_->seat());
+  Assembly& assembly = cluster_.job.assembly(opened_);
+  VirtualTeam team(assembly, process_->seat(), opened_++ > 0);
   const std::uint64_t probed = place_->probed();
   client::Plan plan = protocol(team, *place_, std::move(wishes));
   if (!assembly.agrees(plan)) problem("has another plan than the others, or none");

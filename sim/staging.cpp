@@ -85,7 +85,7 @@ void stage_file(Cluster& cluster, Rank& rank) {
   constexpr std::uint64_t groups = std::uint64_t{1} << 32;  // beyond the other groups
   rank.note("stages: rank");
   Staging& staging = cluster.job.staging();
-  VirtualTeam team(staging.assembly, rank.process().seat());
+  VirtualTeam team(staging.assembly, rank.process().seat(), true);
   rank.place().begin_copy(staging);
   client::Peer self;
   self.node.number = rank.place().node();

@@ -64,13 +64,15 @@ class Assembly {
 // One rank's view of them.
 class VirtualTeam final : public client::Team {
  public:
-  VirtualTeam(Assembly& assembly, const Seat& seat)
+  VirtualTeam(Assembly& assembly, const Seat& seat, bool connected)
       : assembly_(assembly),
+        connected_(connected),
         rank_(static_cast<std::size_t>(std::ranges::find(assembly.seats_, &seat) - assembly.seats_.begin())) {
   }
 
   int rank() const override { return static_cast<int>(rank_); }
   int size() const override { return static_cast<int>(assembly_.seats_.size()); }
+  bool connected() const override { return connected_; }
   bool send(int to, std::span<const std::byte> message) override {
     const auto other = static_cast<std::size_t>(to);
     assembly_.sent_[{rank_, other}].emplace_back(message.begin(), message.end());
@@ -93,6 +95,7 @@ class VirtualTeam final : public client::Team {
 
  private:
   Assembly& assembly_;
+  const bool connected_;
   const std::size_t rank_;
 };
 

@@ -40,6 +40,41 @@ std::uint64_t own_system_of(const TargetFile& target) {
   return entry->second = checksum(text, size + sizeof device) | 1u;
 }
 
+// Makes one list of two, each of which has the words of some ranks and then their nodes.
+void join_company(std::vector<std::byte>& list, std::size_t middle, std::size_t words) {
+  const std::size_t size = words * sizeof(std::uint64_t);
+  merge_max({reinterpret_cast<std::uint64_t*>(list.data()), words},
+            reinterpret_cast<const std::uint64_t*>(&list[middle]));
+  const auto later = list.begin() + static_cast<std::ptrdiff_t>(middle);
+  list.erase(later, later + static_cast<std::ptrdiff_t>(size));
+  const std::span<Node> nodes(reinterpret_cast<Node*>(&list[size]), (list.size() - size) / sizeof(Node));
+  const auto merge = [](Node& one, const Node& more) {
+    one.ranks += more.ranks;
+    one.share += more.share;
+    if (one.agent.port == 0) one.agent = more.agent;  // any rank of the node may have started it
+  };
+  list.resize(size + join_nodes(nodes, (middle - size) / sizeof(Node), merge) * sizeof(Node));
+}
+
+// Each rank begins with its own node. The words go along.
+bool list_nodes(Team& team, std::span<std::uint64_t> words, Company& company) {
+  Node& own = company.nodes.front();
+  own.first = static_cast<std::uint32_t>(team.rank());
+  own.ranks = 1;
+  const std::size_t size = words.size_bytes();
+  std::vector<std::byte> list(size + sizeof own);
+  std::memcpy(list.data(), words.data(), size);
+  std::memcpy(&list[size], &own, sizeof own);
+  const auto join = [words](auto& both, std::size_t middle) { join_company(both, middle, words.size()); };
+  if (!fold(team, list, join)) return false;
+  std::memcpy(words.data(), list.data(), size);
+  company.nodes.resize((list.size() - size) / sizeof(Node));
+  std::memcpy(company.nodes.data(), &list[size], list.size() - size);
+  std::ranges::sort(company.nodes, {}, &Node::first);
+  company.share = std::ranges::min(company.nodes, {}, &Node::share).share;
+  return true;
+}
+
 }  // namespace
 
 std::uint64_t node_number() {
@@ -68,9 +103,9 @@ bool differing(Team& team, const Answer& mine, std::vector<int>& ranks) {
   };
   std::vector<Answer> answers{mine};
   const auto join = [&alike](std::vector<Answer>& list, std::size_t middle) {
-    join_nodes(list, middle, [&alike](Answer& one, const Answer& more) {
+    list.resize(join_nodes(std::span(list), middle, [&alike](Answer& one, const Answer& more) {
       if (one.other == 0) one.other = alike(one, more) && one.agent == more.agent ? more.other : more.first;
-    });
+    }));
   };
   if (!fold(team, answers, join)) return false;
   std::ranges::sort(answers, {}, &Answer::first);
@@ -91,28 +126,20 @@ std::vector<AgentAddress> Company::agents() const {
   return agents;
 }
 
-bool list_nodes(Team& team, const Peer& self, const PeerWords& all, Company& company) {
+bool meet(Team& team, const Peer& self, std::span<std::uint64_t> words, Company& company) {
+  const auto& all = *reinterpret_cast<const PeerWords*>(words.data());
+  company.nodes = {self.node};
+  Node& own = company.nodes.front();
+  own.ranks = static_cast<std::uint32_t>(team.size());
+  bool together = false;
+  if (!team.connected()) {  // ranks of one node need no list, and no communicator
+    if (!team.most(words)) return false;
+    together = all.node.everywhere();
+  }
+  if (!together && !list_nodes(team, words, company)) return false;
   company.one_file = all.inode.everywhere() && self.inode != 0 && all.own_system.everywhere();
   company.alone = all.alone != 0;
   company.probed = all.probed.everywhere() ? self.probed : 0;
-  company.nodes = {self.node};
-  Node& own = company.nodes.front();
-  own.first = 0;
-  own.ranks = static_cast<std::uint32_t>(team.size());
-  if (all.node.everywhere()) return true;
-  own.first = static_cast<std::uint32_t>(team.rank());
-  own.ranks = 1;
-  const auto join = [](std::vector<Node>& list, std::size_t middle) {
-    join_nodes(list, middle, [](Node& one, const Node& more) {
-      one.ranks += more.ranks;
-      one.share += more.share;
-      if (one.agent.port == 0) one.agent = more.agent;  // any rank of the node may have started it
-    });
-  };
-  if (!fold(team, company.nodes, join)) return false;
-  std::ranges::sort(company.nodes, {}, &Node::first);
-  company.nodes.shrink_to_fit();
-  company.share = std::ranges::min(company.nodes, {}, &Node::share).share;
   return true;
 }
 

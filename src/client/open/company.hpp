@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/settings.hpp"
@@ -48,19 +49,19 @@ struct Answer {
 };
 static_assert(sizeof(Answer) == 40);
 
-// Makes one element of two with the same number. Each part of the list is in the order of the numbers, and so
-// is the result. merge(one, more): `more` is of later ranks.
+// Makes one element of two with the same number, and returns how many stay. Each part of the list is in the
+// order of the numbers, and so is the result. merge(one, more): `more` is of later ranks.
 template <class Element, class Merge>
-void join_nodes(std::vector<Element>& list, std::size_t middle, Merge merge) {
+std::size_t join_nodes(std::span<Element> list, std::size_t middle, Merge merge) {
   std::ranges::inplace_merge(list, list.begin() + static_cast<std::ptrdiff_t>(middle), {}, &Element::number);
-  auto last = list.begin();
-  for (auto one = last + 1; one != list.end(); ++one) {
-    if (one->number == last->number)
-      merge(*last, *one);
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    if (list[i].number == list[last].number)
+      merge(list[last], list[i]);
     else
-      *++last = *one;
+      list[++last] = list[i];
   }
-  list.erase(last + 1, list.end());
+  return last + 1;
 }
 
 // Tells every rank, in the order of ranks, the first rank of each node that has another build than rank 0, or
@@ -92,8 +93,8 @@ struct PeerWords {
   Same node, inode, own_system, probed;
   std::uint64_t alone;
 };
-// The rest of introduce(): ranks on several nodes exchange a list of the nodes.
-bool list_nodes(Team& team, const Peer& self, const PeerWords& all, Company& company);
+// The rest of introduce(). The first words are those of the peer.
+bool meet(Team& team, const Peer& self, std::span<std::uint64_t> words, Company& company);
 
 // The exchange of an open. Every rank hears the maximum of all ranks' words, and knows the company.
 // Collective; false: an error.
@@ -104,9 +105,9 @@ bool introduce(Team& team, const Peer& self, Words& words, Company& company) {
     Words words;
   } all{{Same(self.node.number), Same(self.inode), Same(self.own_system), Same(self.probed), self.alone},
         words};
-  if (!most(team, all)) return false;
+  const bool met = meet(team, self, words_of(all), company);
   words = all.words;
-  return list_nodes(team, self, all.peer, company);
+  return met;
 }
 
 }  // namespace millrace::client

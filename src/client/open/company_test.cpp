@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <thread>
 #include <vector>
 
@@ -24,30 +26,31 @@ Peer peer(std::uint64_t node) { return {{.number = node, .host = node + 100}, 7,
 
 // Carries out a step on each rank.
 template <class Step>
-void on_ranks(std::size_t ranks, Step step) {
+void on_ranks(std::size_t ranks, Step step, bool connected = true) {
   Room room(static_cast<int>(ranks));
   std::vector<std::thread> threads;
   for (std::size_t rank = 0; rank < ranks; ++rank)
     threads.emplace_back([&, rank] {
-      ThreadTeam team(room, static_cast<int>(rank));
+      ThreadTeam team(room, static_cast<int>(rank), connected);
       step(team, rank);
     });
   for (std::thread& thread : threads) thread.join();
 }
 
 // What each rank knows of the company of these peers.
-std::vector<Company> companies_of(const std::vector<Peer>& peers) {
+std::vector<Company> companies_of(const std::vector<Peer>& peers, bool connected = true) {
   std::vector<Company> companies(peers.size());
-  on_ranks(peers.size(), [&](Team& team, std::size_t rank) {
+  const auto step = [&](Team& team, std::size_t rank) {
     std::uint64_t word = rank == 1 ? refused : 0;
     EXPECT_TRUE(introduce(team, peers[rank], word, companies[rank]));
     EXPECT_EQ(word, refused) << "the maximum of all words";
-  });
+  };
+  on_ranks(peers.size(), step, connected);
   return companies;
 }
 
 TEST(Fold, EveryRankGetsAllElementsInTheOrderOfTheRanks) {
-  for (std::size_t ranks = 1; ranks <= 9; ++ranks) {
+  for (std::size_t ranks = 1; ranks <= 22; ++ranks) {
     on_ranks(ranks, [ranks](Team& team, std::size_t rank) {
       std::vector<std::uint64_t> list(rank % 3, rank);  // of several lengths
       EXPECT_TRUE(fold(team, list));
@@ -73,7 +76,9 @@ TEST(Fold, TheLeastAndTheMostAreOfAllRanks) {
 TEST(Company, KnowsTheNodesInTheOrderOfTheirFirstRanks) {
   std::vector<Peer> peers{peer(9), peer(4), peer(9), peer(4), peer(4)};
   peers[2].node.agent.port = 77;
-  for (const Company& company : companies_of(peers)) {
+  std::vector<Company> all = companies_of(peers);
+  std::ranges::copy(companies_of(peers, false), std::back_inserter(all));
+  for (const Company& company : all) {
     ASSERT_EQ(company.nodes.size(), 2U);
     EXPECT_FALSE(company.on_one_node());
     EXPECT_EQ(company.index_of(4), 1U);
@@ -88,10 +93,12 @@ TEST(Company, KnowsTheNodesInTheOrderOfTheirFirstRanks) {
 }
 
 TEST(Company, RanksOfOneNodeNeedNoListOfNodes) {
-  for (const Company& company : companies_of(std::vector(3, peer(4)))) {
-    ASSERT_TRUE(company.on_one_node());
-    EXPECT_EQ(company.nodes[0].ranks, 3U);
-    EXPECT_EQ(company.nodes[0].first, 0U);
+  for (const bool connected : {true, false}) {
+    for (const Company& company : companies_of(std::vector(3, peer(4)), connected)) {
+      ASSERT_TRUE(company.on_one_node());
+      EXPECT_EQ(company.nodes[0].ranks, 3U);
+      EXPECT_EQ(company.nodes[0].first, 0U);
+    }
   }
 }
 

@@ -32,6 +32,9 @@ class Team {
   using Room = std::function<std::span<std::byte>(std::size_t)>;
   virtual bool receive(int from, const Room& room) = 0;
 
+  // True if messages need no preparation. The same on all ranks.
+  virtual bool connected() const { return true; }
+
   // Every rank gets the maximum of all ranks' words, word by word. Collective; false: an error.
   virtual bool most(std::span<std::uint64_t> words);
   // The least of all ranks' numbers, which are not negative; 0 after an error. Collective.
@@ -42,10 +45,14 @@ class Team {
 inline constexpr auto keep_all = [](auto& /*list*/, std::size_t /*middle*/) {};
 
 // Every rank gets the list of all ranks, which has their elements in the order of the ranks. Collective;
-// false: an error. Ranks form a binomial tree, in which a rank and those below it follow each other:
+// false: an error. Ranks form a tree, in which a rank and those below it follow each other:
 //
-//   rank     0 1 2 3 4 5 6 7
-//   parent     0 0 2 0 4 4 6
+//   0 - 1, 2, 3
+//     - 4 - 5, 6, 7
+//     - 8 - 9, 10, 11
+//     - 12 - 13, 14, 15
+//     - 16 - 17, 18, 19
+//          - 20 - 21, 22, 23  ...
 //
 // join(list, middle) may make one element of several: those from `middle` on are of later ranks.
 template <class Element, class Join = decltype(keep_all)>
@@ -58,27 +65,34 @@ bool fold(Team& team, std::vector<Element>& list, Join join = keep_all) {
     return std::as_writable_bytes(std::span(list).subspan(middle));
   };
   int step = 1;
-  for (; step < size && (rank & step) == 0; step *= 2) {
-    const std::size_t middle = list.size();
-    if (rank + step >= size) continue;
-    if (!team.receive(rank + step, room)) return false;
-    join(list, middle);
+  for (; step < size && rank % (4 * step) == 0; step *= 4) {
+    for (int below = rank + step; below < std::min(size, rank + 4 * step); below += step) {
+      const std::size_t middle = list.size();
+      if (!team.receive(below, room)) return false;
+      join(list, middle);
+    }
   }
   if (rank != 0) {
-    if (!team.send(rank - step, std::as_bytes(std::span(list)))) return false;
+    const int above = rank - rank % (4 * step);
+    if (!team.send(above, std::as_bytes(std::span(list)))) return false;
     list.clear();
-    if (!team.receive(rank - step, room)) return false;
+    if (!team.receive(above, room)) return false;
   }
-  while ((step /= 2) > 0) {
-    if (rank + step < size && !team.send(rank + step, std::as_bytes(std::span(list)))) return false;
+  while ((step /= 4) > 0) {
+    for (int below = rank + 3 * step; below > rank; below -= step)
+      if (below < size && !team.send(below, std::as_bytes(std::span(list)))) return false;
   }
   return true;
+}
+
+inline void merge_max(std::span<std::uint64_t> all, const std::uint64_t* more) {
+  for (std::uint64_t& word : all) word = std::max(word, *more++);
 }
 
 inline bool Team::most(std::span<std::uint64_t> words) {
   std::vector<std::uint64_t> all(words.begin(), words.end());
   const auto join = [](std::vector<std::uint64_t>& list, std::size_t middle) {
-    for (std::size_t i = 0; i < middle; ++i) list[i] = std::max(list[i], list[middle + i]);
+    merge_max(std::span(list).first(middle), &list[middle]);
     list.resize(middle);
   };
   if (!fold(*this, all, join)) return false;
@@ -91,11 +105,15 @@ inline int Team::least(int mine) {
   return most({&word, 1}) ? static_cast<int>(~word) : 0;
 }
 
-// The same for a structure of words.
+// The words of a structure.
+template <class Words>
+std::span<std::uint64_t> words_of(Words& all) {
+  static_assert(std::is_trivially_copyable_v<Words> && sizeof(Words) % sizeof(std::uint64_t) == 0);
+  return {reinterpret_cast<std::uint64_t*>(&all), sizeof(Words) / sizeof(std::uint64_t)};
+}
 template <class Words>
 bool most(Team& team, Words& all) {
-  static_assert(std::is_trivially_copyable_v<Words> && sizeof(Words) % sizeof(std::uint64_t) == 0);
-  return team.most({reinterpret_cast<std::uint64_t*>(&all), sizeof(Words) / sizeof(std::uint64_t)});
+  return team.most(words_of(all));
 }
 
 // A number of which all ranks hear whether it is the same on all of them (Team::most).

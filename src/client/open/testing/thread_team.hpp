@@ -27,9 +27,11 @@ struct Room {
 // One of them.
 class ThreadTeam final : public Team {
  public:
-  ThreadTeam(testing::Room& room, int rank) : room_(room), rank_(rank) {}
+  ThreadTeam(testing::Room& room, int rank, bool connected = true)
+      : room_(room), rank_(rank), connected_(connected) {}
   int rank() const override { return rank_; }
   int size() const override { return room_.size; }
+  bool connected() const override { return connected_; }
   bool send(int to, std::span<const std::byte> message) override {
     const std::lock_guard lock(room_.mutex);
     room_.sent[{rank_, to}].emplace_back(message.begin(), message.end());
@@ -48,6 +50,7 @@ class ThreadTeam final : public Team {
  private:
   testing::Room& room_;
   const int rank_;
+  const bool connected_;
 };
 
 }  // namespace millrace::client::testing

@@ -68,6 +68,16 @@ Held new_ranks(MPI_Comm comm, const Late& late) {
   return wait_asleep(started, request, late, waited) ? ranks : nullptr;
 }
 
+// Libraries (PnetCDF) duplicate the world for each file. One communicator of the world's ranks serves them
+// all. It is a duplicate of the first file's, because a collective of Millrace on the world itself could come
+// between those of the program.
+MPI_Comm holder_of(MPI_Comm comm) {
+  int likeness = MPI_UNEQUAL;
+  const bool of_world = has_world() && PMPI_Comm_compare(comm, MPI_COMM_WORLD, &likeness) == MPI_SUCCESS &&
+                        (likeness == MPI_IDENT || likeness == MPI_CONGRUENT);
+  return of_world ? MPI_COMM_WORLD : comm;
+}
+
 }  // namespace
 
 bool has_world() {
@@ -104,24 +114,22 @@ Ranks::~Ranks() {
     PMPI_Comm_free(&comm);
 }
 
-// Libraries (PnetCDF) duplicate the world for each file. One communicator of the world's ranks serves them
-// all. It is a duplicate of the first file's, because a collective of Millrace on the world itself could come
-// between those of the program.
-std::shared_ptr<const Ranks> ranks_of(MPI_Comm comm, const Late& late) {
-  if (calls_may_overlap()) return new_ranks(comm, late);
-  int likeness = MPI_UNEQUAL;
-  const bool of_world = has_world() && PMPI_Comm_compare(comm, MPI_COMM_WORLD, &likeness) == MPI_SUCCESS &&
-                        (likeness == MPI_IDENT || likeness == MPI_CONGRUENT);
-  const MPI_Comm holder = of_world ? MPI_COMM_WORLD : comm;
+std::shared_ptr<const Ranks> known_ranks(MPI_Comm comm) {
   void* known = nullptr;
   int there = 0;
   const int key = key_of_ranks();
-  if (key == MPI_KEYVAL_INVALID || PMPI_Comm_get_attr(holder, key, &known, &there) != MPI_SUCCESS)
-    return new_ranks(comm, late);
-  if (there != 0) return *static_cast<Held*>(known);
+  if (calls_may_overlap() || key == MPI_KEYVAL_INVALID ||
+      PMPI_Comm_get_attr(holder_of(comm), key, &known, &there) != MPI_SUCCESS || there == 0)
+    return nullptr;
+  return *static_cast<Held*>(known);
+}
+
+std::shared_ptr<const Ranks> ranks_of(MPI_Comm comm, const Late& late) {
+  if (Held known = known_ranks(comm)) return known;
   Held ranks = new_ranks(comm, late);
+  if (calls_may_overlap() || ranks == nullptr || key_of_ranks() == MPI_KEYVAL_INVALID) return ranks;
   auto held = std::make_unique<Held>(ranks);
-  if (ranks != nullptr && PMPI_Comm_set_attr(holder, key, held.get()) == MPI_SUCCESS) (void)held.release();
+  if (PMPI_Comm_set_attr(holder_of(comm), key_of_ranks(), held.get()) == MPI_SUCCESS) (void)held.release();
   return ranks;
 }
 

@@ -28,6 +28,8 @@ struct Ranks {
 // because making it takes several messages between all ranks. Collective. If threads may call MPI at the same
 // time, each call makes its own object. `late`: of a long wait for other ranks.
 std::shared_ptr<const Ranks> ranks_of(MPI_Comm comm, const Late& late);
+// The object that an earlier call has made; null: there is none. The same on all ranks.
+std::shared_ptr<const Ranks> known_ranks(MPI_Comm comm);
 // The ranks of an open file, if its communicator is not available any more. Collective. `group` is the same
 // number on all ranks.
 std::shared_ptr<const Ranks> ranks_of_file(MPI_File file, std::uint64_t group);

@@ -120,7 +120,7 @@ bool wait_asleep(int started, MPI_Request& request, const Late& late, Waited& wa
 
 MpiTeam::MpiTeam(MPI_Comm comm) : MpiTeam(comm, naming(comm)) {}
 
-MpiTeam::MpiTeam(MPI_Comm comm, Late late) : comm_(comm), late_(std::move(late)) {
+MpiTeam::MpiTeam(MPI_Comm comm, Late late) : comm_(comm), late_(std::move(late)), ranks_(known_ranks(comm)) {
   PMPI_Comm_rank(comm, &rank_);
   PMPI_Comm_size(comm, &size_);
 }

@@ -42,6 +42,7 @@ class MpiTeam final : public client::Team {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  bool connected() const override { return ranks_ != nullptr; }
   bool send(int to, std::span<const std::byte> message) override;
   bool receive(int from, const Room& room) override;
   bool most(std::span<std::uint64_t> words) override;
