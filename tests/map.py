@@ -39,7 +39,7 @@ KINDS = {
 HEAD = """\
 # The tests
 
-What is tested where. `tests/map.py` writes this page from the list of tests.
+All tests by suite. `tests/map.py` writes this page from the list of tests.
 
 | tests | kind | what they are about | folder |
 | --- | --- | --- | --- |
@@ -58,7 +58,7 @@ errors. A *unit* test lies beside its source. The *simulation* runs agents, rank
 | plant a bug and look for it | `ninja -C build mutant_NAME`, `build/bin/mutant_NAME --stop FIRST COUNT` |
 | use the sanitizers, the fuzzers | `make test-asan`, `make test-tsan`, `make fuzz` |
 
-sim/mutants/seeds.txt names a seed for each planted bug. A random test prints its seed, and takes it as an argument.
+sim/mutants/seeds.txt names seeds that show planted bugs. A random test prints its seed, and takes it as an argument.
 """
 
 

@@ -122,7 +122,7 @@ struct AgentPage {
   // The node's clock at the last turn of the agent's loop, nanoseconds since 1970; 0: not told.
   std::atomic<std::uint64_t> alive_ns;
   // The bytes of records that the agent has taken, the memory that it has used for them, and the time of the
-  // processors, as of its last answer.
+  // processors, as of the last close that it has answered.
   std::atomic<std::uint64_t> taken_bytes;
   std::atomic<std::uint64_t> buffer_bytes;
   std::atomic<std::uint64_t> worked_ns;

@@ -349,7 +349,6 @@ void Rounds::deliver() {
   states_.refresh(core_);
   for (auto& [id, connection] : connections_) connection->give_back(core_);
   for (const Reply& reply : core_.take_replies()) replies_.push_back(reply);
-  if (!replies_.empty()) progress_.worked(news, ways_.worked_ns());
   std::vector<Reply> early;
   for (const Reply& reply : replies_) {
     const auto asked = asked_.find({reply.sender, reply.request});
@@ -363,7 +362,10 @@ void Rounds::deliver() {
         continue;
       }
       status = states_.status(asked->second.file, status);
-      if (asked->second.closes) states_.closed(asked->second.file);
+      if (asked->second.closes) {
+        states_.closed(asked->second.file);
+        progress_.worked(news, ways_.worked_ns());
+      }
       asked_.erase(asked);
     }
     if (links_.answer(reply.sender, reply.request, status)) continue;

@@ -54,7 +54,9 @@ class RoundsTest : public testing::Test {
     frame.file = rank.file;
     frame.request = request;
     frame.span = UINT64_MAX;
-    ASSERT_TRUE(rank.producer.append(frame, nullptr));
+    const transport::ClientCounters counters{};
+    if (kind == transport::Kind::close) frame.length = sizeof counters;
+    ASSERT_TRUE(rank.producer.append(frame, &counters));
     rank.producer.header().requests.fetch_add(1);
     rank.producer.publish();
   }
@@ -106,11 +108,12 @@ TEST_F(RoundsTest, ARankWhoseClockIsAheadIsServedAtOnce) {
   }
 }
 
-TEST_F(RoundsTest, AnAnswerShowsHowMuchTheAgentHasDone) {
+TEST_F(RoundsTest, TheAnswerToACloseShowsHowMuchTheAgentHasDone) {
   Rank rank = join();
   write(rank, 500, 0, 1);
-  ask(rank, transport::Kind::flush, 17);
+  ask(rank, transport::Kind::close, 17);
   EXPECT_TRUE(work());
+  EXPECT_TRUE(answered(rank, 17));
   EXPECT_EQ(page_->taken_bytes.load(), 100U);
   EXPECT_EQ(page_->worked_ns.load(), 7000U);
 }

@@ -108,8 +108,7 @@ void Account::agent_worked(std::uint64_t bytes, std::uint64_t ns) {
   const double each_ps = static_cast<double>(costs_.byte_ps + costs_.through_byte_ps);
   const double all = static_cast<double>(bytes) + assumed;
   const double mean = 1024 * (1000 * static_cast<double>(ns) / each_ps + assumed) / all;
-  agent_.store(static_cast<std::uint64_t>(std::clamp(mean, least_factor, greatest_factor)));
-  worked_.store(true);
+  worked_.store(static_cast<std::uint64_t>(std::clamp(mean, least_factor, greatest_factor)));
 }
 
 Ground Account::too_little(std::uint64_t piece_bytes, const Entrance& entrance) const {

@@ -70,18 +70,17 @@ class Account {
   void library_begins(std::uint64_t calls_ps) { calls_ps_.store(calls_ps, std::memory_order_relaxed); }
   // Learns from a call that took `ns`, if it is one of these.
   void library_took(std::uint64_t ns);
-  // The agent has taken `bytes` of this node's ranks while the file was open, in `ns` of the node.
+  // While the file was open, the agent has taken `bytes`, in `ns` of the node.
   void agent_worked(std::uint64_t bytes, std::uint64_t ns);
   // library: the mean of taken by expected time of these calls, at most of the last 256. A call that waited
   // for a disk or a processor counts as twice as long as the others.
+  // agent: of the last file like this one.
   Factors factors() const {
-    return {static_cast<std::uint64_t>(library_.load(std::memory_order_relaxed)),
-            agent_.load(std::memory_order_relaxed)};
+    return {static_cast<std::uint64_t>(library_.load(std::memory_order_relaxed)), agent_};
   }
   // Those that come from this file.
   Factors measured() const {
-    const Factors all = factors();
-    return {measured_.load(std::memory_order_relaxed) != 0 ? all.library : 0, worked_.load() ? all.agent : 0};
+    return {measured_.load(std::memory_order_relaxed) != 0 ? factors().library : 0, worked_.load()};
   }
   // The reason after pays_to_enter() was false: the time that the pipeline would have saved, and its cost.
   Ground too_little(std::uint64_t piece_bytes, const Entrance& entrance) const;
@@ -95,8 +94,8 @@ class Account {
   std::atomic<std::uint64_t> calls_ps_{0};
   std::atomic<double> library_;
   std::atomic<std::uint64_t> measured_{0};  // calls of which library_ is the mean
-  std::atomic<std::uint64_t> agent_;
-  std::atomic<bool> worked_{false};  // agent_worked() has been called
+  const std::uint64_t agent_;
+  std::atomic<std::uint64_t> worked_{0};  // the agent's factor on this file
 };
 
 }  // namespace millrace::client

@@ -40,7 +40,7 @@ class Enrolment {
   // overwrite this rank's bytes afterwards, by the MPI library or through the next agent. It first recovers
   // the journals of the dead agent, and must find this ring there.
   Status see_death();
-  // What the agent has done, for all files, when this rank registered this one, and as of now.
+  // The agent's work for all files, when this rank registered this one, and as of now.
   std::pair<Work, Work> agents_work() const { return {before_, session()->view().work()}; }
   Status sticky() { return session()->sticky(slot_); }
   // For a rank without a part in the pipeline: the dead agent may have lost bytes of other ranks of the node.

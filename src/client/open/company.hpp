@@ -32,7 +32,7 @@ struct Node {
 };
 static_assert(sizeof(Node) == 48);
 
-// What a rank says about itself.
+// A rank's part of the exchange.
 struct Peer {
   Node node = {};                // without `first` and `ranks`
   std::uint64_t inode = 0;       // of the file on this node; 0: the node does not see the file
@@ -68,12 +68,12 @@ std::size_t join_nodes(std::span<Element> list, std::size_t middle, Merge merge)
 // that has another agent or build than the first rank of its node. Collective; false: an error.
 bool differing(Team& team, const Answer& mine, std::vector<int>& ranks);
 
-// What this rank says. It has the agent's address if an earlier file has asked for it. `alone` is the value
+// This rank's part. It has the agent's address if an earlier file has asked for it. `alone` is the value
 // of Peer::alone. With `meets`, the rank starts its agent, if there is none.
 Peer describe_self(const TargetFile& target, const Settings& settings, bool alone, bool meets,
                    Place& place = own_place());
 
-// What all ranks know of each other.
+// The knowledge that all ranks have of each other.
 struct Company {
   std::vector<Node> nodes;   // in the order of their first ranks
   bool one_file = true;      // all see the same file

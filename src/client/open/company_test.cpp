@@ -37,7 +37,7 @@ void on_ranks(std::size_t ranks, Step step, bool connected = true) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// What each rank knows of the company of these peers.
+// The knowledge of each rank of the company of these peers.
 std::vector<Company> companies_of(const std::vector<Peer>& peers, bool connected = true) {
   std::vector<Company> companies(peers.size());
   const auto step = [&](Team& team, std::size_t rank) {

@@ -39,7 +39,7 @@ struct Original {
   std::array<std::byte, 32> key;
 };
 
-// What the first rank of each node says.
+// The answer of the first rank of each node.
 struct Offer {
   AgentAddress agent;
   Problem problem;

@@ -52,7 +52,7 @@ std::uint16_t node_of(int rank, Deal deal) {
 }
 int first_of(std::uint16_t node, Deal deal) { return (node - 1) * (deal == Deal::block ? ranks_of_node : 1); }
 
-// What all ranks hear, in memory that does not count.
+// The result of an exchange, in memory that does not count.
 struct Told {
   Told() {
     for (std::vector<std::byte>& one : lists) one.reserve(128 * 1024);

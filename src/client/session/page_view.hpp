@@ -30,7 +30,7 @@ class PageView {
   // Files have slots below this; some of these are free.
   std::uint32_t slots() const { return std::min(page_.slots.load(), transport::max_files); }
 
-  // As of its last answer to a request of some rank.
+  // As of the last close that it has answered.
   Work work() const { return {page_.taken_bytes.load(), page_.buffer_bytes.load(), page_.worked_ns.load()}; }
 
   // False if the file system has every byte that any rank of the node wrote to the file.

@@ -6,8 +6,8 @@
 
 namespace millrace::front {
 
-// What a way of reads returns if it cannot read the bytes: at most the memory of the read has changed, and
-// the individual pointer. Another way follows (way.cpp). No MPI error has this number.
+// The result of a way that cannot read the bytes: at most the memory of the read has changed, and the
+// individual pointer. Another way follows (way.cpp). No MPI error has this number.
 constexpr int unread = -1;
 
 // One transfer of the program on an open file. One of the file's ways carries it out, and complete() gives
