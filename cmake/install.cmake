@@ -77,7 +77,7 @@ install(DIRECTORY include/millrace DESTINATION include
         FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.f90")
 include(CMakePackageConfigHelpers)
 configure_file(cmake/millrace.pc.in ${CMAKE_BINARY_DIR}/install/millrace.pc @ONLY)
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/install/millrace-config-version.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/install/millrace-config-version.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/install/millrace.pc DESTINATION lib/pkgconfig)
 install(FILES cmake/millrace-config.cmake ${CMAKE_BINARY_DIR}/install/millrace-config-version.cmake
         DESTINATION lib/cmake/millrace)

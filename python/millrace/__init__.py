@@ -5,7 +5,7 @@ at a machine, show what it gains."""
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"  # of everything: CMake, pyproject.toml and scripts/ read it here
 
 # The module of each public name. Its first use imports it, so that the command starts without it.
 _ROOMS = {
