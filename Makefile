@@ -15,7 +15,7 @@ CTEST = ctest --output-on-failure -j $(TEST_JOBS)
 VENV_PYTHON = $(CURDIR)/.venv/bin/python3
 
 .DEFAULT_GOAL := build
-.PHONY: help bootstrap build shipped demo model-figures scale-study test test-long test-filesystems test-asan test-asan-short asan-short test-tsan test-mpis fuzz fuzzers bench bench-device format lint wheel test-wheel docs tarball package install clean
+.PHONY: help bootstrap build shipped demo model-figures scale-study test test-long test-filesystems test-asan test-asan-short asan-short test-tsan test-mpis fuzz fuzzers bench bench-device format lint wheel test-wheel docs tarball package release test-release install clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -121,6 +121,12 @@ package: shipped  ## the tarball and a Debian package in dist/, both tested in b
 	JOBS=$(JOBS) scripts/packages deb
 	@cmake --build build -j $(JOBS) --target victim_mpich
 	$(VENV_PYTHON) tests/package/run.py dist
+
+release: bootstrap  ## dist/VERSION: wheels, sources, tarball, Debian package, site of a clean tag (REHEARSAL=yes: HEAD; root)
+	JOBS=$(JOBS) REHEARSAL=$(REHEARSAL) PARTS="$(PARTS)" scripts/release
+
+test-release: bootstrap  ## a rehearsal, built twice: the same bytes
+	JOBS=$(JOBS) REHEARSAL=yes PARTS="$(PARTS)" scripts/release twice
 
 install: shipped  ## a relocatable prefix in PREFIX
 	cmake --install build --prefix "$(abspath $(DESTDIR)$(PREFIX))"

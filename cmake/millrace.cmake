@@ -18,6 +18,9 @@ target_compile_options(millrace_flags INTERFACE -Wall -Wextra -Wpedantic -Wshado
 if(MILLRACE_WERROR)
   target_compile_options(millrace_flags INTERFACE -Werror)
 endif()
+if(DEFINED ENV{SOURCE_DATE_EPOCH})  # the bytes of a release do not tell where it was built
+  add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
+endif()
 if(MILLRACE_SANITIZE)
   add_compile_options(-fsanitize=${MILLRACE_SANITIZE} -fno-omit-frame-pointer)
   # Instrumented, GCC 12 takes members of the standard library for uninitialized.
