@@ -179,6 +179,24 @@ def pythons() -> list[Path]:
     return [found[version] for version in sorted(found)]
 
 
+def built_of_sources(python: Path, source: Path, folder: Path) -> None:
+    """A wheel of the source distribution, where git and .git cannot help."""
+    pip = [python, "-m", "pip", "--disable-pip-version-check"]
+    done = run(*pip, "install", "build", "scikit-build-core", folder=folder)
+    if done.returncode != 0 and "No matching distribution found for" in done.stderr:
+        print("skipped: no build and scikit-build-core to be had")
+        sys.exit(SKIP)
+    done = run(python, "-m", "build", "--sdist", "--outdir", folder / "sources", source, folder=folder)
+    expect(done.returncode == 0, "build --sdist", done)
+    (packed,) = (folder / "sources").glob("millrace_io-*.tar.gz")
+    (folder / "without").mkdir()
+    (folder / "without/git").write_text(f'#!/bin/sh\necho "$@" >>{folder / "asked"}\nexit 1\n')
+    (folder / "without/git").chmod(0o755)
+    command = ["env", f"PATH={folder / 'without'}:{os.environ['PATH']}", *pip, "wheel", "--no-deps"]
+    done = run(*command, "-w", folder / "wheels", packed, folder=folder, bound_s=1500)
+    expect(done.returncode == 0 and not (folder / "asked").exists(), "pip wheel, without git", done)
+
+
 def wheel(source: Path, build: Path, mpi: str, program: Path, folder: Path) -> None:
     """Built once, installed in each Python: it says that it fits all of them."""
     available = pythons()
@@ -187,11 +205,7 @@ def wheel(source: Path, build: Path, mpi: str, program: Path, folder: Path) -> N
         run(python, "-m", "venv", environment, folder=folder)
         pip = [environment / "bin/python3", "-m", "pip", "--disable-pip-version-check"]
         if number == 0:
-            done = run(*pip, "wheel", "--no-deps", "-w", folder / "wheels", source, folder=folder, bound_s=1500)
-            if done.returncode != 0 and "No matching distribution found for scikit-build-core" in done.stderr:
-                print("skipped: no scikit-build-core to be had")
-                sys.exit(SKIP)
-            expect(done.returncode == 0, "pip wheel", done)
+            built_of_sources(environment / "bin/python3", source, folder)
         (built,) = (folder / "wheels").glob("millrace_io-*-py3-none-*.whl")
         done = run(*pip, "install", built, folder=folder, bound_s=300)
         expect(done.returncode == 0, "pip install", done)
