@@ -64,7 +64,7 @@ class CarrierOutlet final : public Outlet {
     Extent extent;
     std::vector<std::byte> list = {};  // of a want
   };
-  struct Asked {
+  struct Unanswered {
     std::uint32_t request;
     sink::Ticket ticket;
   };
@@ -74,7 +74,7 @@ class CarrierOutlet final : public Outlet {
   std::unique_ptr<Carrier> carrier_;  // nullptr after give_up()
   std::uint64_t record_max_bytes_;
   std::deque<Work> work_;
-  std::vector<Asked> asked_;
+  std::vector<Unanswered> asked_;
   std::vector<sink::Done> done_;
   std::vector<Carrier::Answer> answers_;  // scratch
   sink::SinkCounters counters_;
@@ -167,7 +167,7 @@ bool CarrierOutlet::advance() {
   answers_.clear();
   carrier_->take_answers(answers_);
   for (const Carrier::Answer& answer : answers_) {
-    const auto asked = std::ranges::find(asked_, answer.request, &Asked::request);
+    const auto asked = std::ranges::find(asked_, answer.request, &Unanswered::request);
     if (asked == asked_.end()) continue;
     done_.push_back({asked->ticket, answer.status});
     asked_.erase(asked);
@@ -179,7 +179,7 @@ bool CarrierOutlet::advance() {
 void CarrierOutlet::lose(Status status) {
   if (!status_.ok()) return;
   status_ = status;
-  for (const Asked& asked : asked_) done_.push_back({asked.ticket, status});
+  for (const Unanswered& asked : asked_) done_.push_back({asked.ticket, status});
   asked_.clear();
 }
 

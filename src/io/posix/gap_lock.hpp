@@ -25,13 +25,13 @@ namespace millrace::io {
 class GapLock {
  public:
   enum class Kind : std::uint8_t { pieces, sieve };
-  struct Place {
+  struct GapPlace {
     std::array<Fd, 2> folders;  // open for reading; not valid: begin() is always false
     std::uint64_t file = 0;     // a number of the file
   };
 
   // `find` tells the place of the file, at the first need.
-  explicit GapLock(std::function<Place()> find) : find_(std::move(find)) {}
+  explicit GapLock(std::function<GapPlace()> find) : find_(std::move(find)) {}
   GapLock(const GapLock&) = delete;
   GapLock& operator=(const GapLock&) = delete;
 
@@ -54,9 +54,9 @@ class GapLock {
   bool set(Kind kind, short type) const;  // in both folders
   bool is_free(Kind kind) const;
 
-  const std::function<Place()> find_;
+  const std::function<GapPlace()> find_;
   std::mutex mutex_;
-  Place place_;
+  GapPlace place_;
   bool found_ = false;
   std::atomic<Held> held_{Held::nothing};
   std::atomic<std::uint32_t> pieces_asked_{0};  // since leave()

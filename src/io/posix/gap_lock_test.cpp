@@ -29,12 +29,12 @@ class Gaps : public testing::Test {
   void TearDown() override { ::rmdir(folder.c_str()); }
 
   // `root`: as a process sees it that is in another container.
-  std::function<GapLock::Place()> file(std::uint64_t number = 7, const char* root = "/",
-                                       std::string own = {}) const {
+  std::function<GapLock::GapPlace()> file(std::uint64_t number = 7, const char* root = "/",
+                                          std::string own = {}) const {
     const auto open = [](const std::string& path) {
       return Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     };
-    return [=, this] { return GapLock::Place{{open(root), open(own.empty() ? folder : own)}, number}; };
+    return [=, this] { return GapLock::GapPlace{{open(root), open(own.empty() ? folder : own)}, number}; };
   }
   static bool writes(GapLock& lock, Kind kind) {
     const bool may = lock.begin(kind);
@@ -104,7 +104,7 @@ TEST_F(Gaps, NothingChangesWhileAThreadWrites) {
 }
 
 TEST_F(Gaps, WithoutAFolderNobodyMayDoEither) {
-  GapLock one([] { return GapLock::Place{}; });
+  GapLock one([] { return GapLock::GapPlace{}; });
   EXPECT_FALSE(writes_pieces(one));
   EXPECT_FALSE(writes(one, Kind::sieve));
 }

@@ -91,7 +91,7 @@ int Server::send_data(millrace_call* call, std::uint64_t to, const void* from, s
   const std::span all(static_cast<const std::byte*>(from), bytes);
   for (std::size_t done = 0; done < bytes; done += data_max) {
     const auto part = all.subspan(done, std::min<std::size_t>(data_max, bytes - done));
-    if (self.ask_back({Op::send_data, 0, to + done, part.size(), part.size()}, part) != 0) return -1;
+    if (self.ask_back({ChannelOp::send_data, 0, to + done, part.size(), part.size()}, part) != 0) return -1;
   }
   return 0;
 }
@@ -100,7 +100,7 @@ int Server::recv_data(millrace_call* call, void* into, std::uint64_t from, std::
   Server& self = *reinterpret_cast<Call*>(call)->server;
   for (std::size_t done = 0; done < bytes; done += data_max) {
     const std::size_t part = std::min<std::size_t>(data_max, bytes - done);
-    if (self.ask_back({Op::recv_data, 0, from + done, part, 0}, {}) != 0) return -1;
+    if (self.ask_back({ChannelOp::recv_data, 0, from + done, part, 0}, {}) != 0) return -1;
     if (self.body_.size() != part) {
       errno = EIO;
       return -1;
@@ -111,12 +111,12 @@ int Server::recv_data(millrace_call* call, void* into, std::uint64_t from, std::
 }
 
 Status Server::answer(std::uint64_t id, std::span<const std::byte> body) {
-  return put(socket_, {Op::answer, 0, id, 0, body.size()}, body);
+  return put(socket_, {ChannelOp::answer, 0, id, 0, body.size()}, body);
 }
 
 Status Server::refuse(int error, const std::string& why) {
   const auto text = std::as_bytes(std::span(why.data(), std::min<std::size_t>(why.size(), name_max)));
-  return put(socket_, {Op::answer, error, 0, 0, text.size()}, text);
+  return put(socket_, {ChannelOp::answer, error, 0, 0, text.size()}, text);
 }
 
 std::string text_of(const std::vector<std::byte>& body) {
@@ -168,14 +168,14 @@ Status Server::invoke() {
   std::size_t reals = 0;
   std::size_t at = values_bytes;
   for (const Value& value : values) {
-    if (value.kind == Kind::real ? reals == reals_max : integers == integers_max)
+    if (value.kind == ArgumentKind::real ? reals == reals_max : integers == integers_max)
       return refuse(E2BIG, "too many arguments");
-    if (value.kind == Kind::real) {
+    if (value.kind == ArgumentKind::real) {
       registers.reals[reals++] = std::bit_cast<double>(value.bits);
       continue;
     }
     std::uint64_t number = value.bits;
-    if (value.kind == Kind::call) number = reinterpret_cast<std::uintptr_t>(&call);
+    if (value.kind == ArgumentKind::call) number = reinterpret_cast<std::uintptr_t>(&call);
     if (is_memory(value.kind)) {
       memory.emplace_back(value.bytes);
       if (carries_in(value.kind) && value.bytes > 0) {
@@ -201,13 +201,13 @@ Status Server::invoke() {
 bool Server::next() {
   if (!get(socket_, head_, body_, -1).ok()) return false;
   switch (head_.op) {
-    case Op::install:
+    case ChannelOp::install:
       return install().ok();
-    case Op::find:
+    case ChannelOp::find:
       return find().ok();
-    case Op::uninstall:
+    case ChannelOp::uninstall:
       return uninstall().ok();
-    case Op::invoke:
+    case ChannelOp::invoke:
       return invoke().ok();
     default:
       return false;

@@ -140,7 +140,7 @@ Core::Bundled Core::write_bundle(SenderId sender, FileSlot file, std::uint64_t o
     ++bundled.records;
   }
   if (at.next(offset, payload, record) == transport::Unbundler::Found::corrupt)
-    bundled.end = Bundled::End::corrupt;
+    bundled.end = Bundled::BundleEnd::corrupt;
   at = {};
   return bundled;
 }
