@@ -108,7 +108,7 @@ int millrace_install(millrace_channel* channel, const char* path, std::uint64_t*
   return with_int<OpenChannel>(__func__, channel, [=](Library&, OpenChannel& open) -> Outcome {
     if (path == nullptr || library == nullptr) return Outcome::failed(EINVAL, "path or library is NULL");
     std::string why;
-    const Result<Channel::Library> installed = open.channel->install(path, why);
+    const Result<Channel::LibraryId> installed = open.channel->install(path, why);
     if (!installed) return {installed.status(), std::move(why)};
     *library = static_cast<std::uint64_t>(*installed);
     return 0;
@@ -119,7 +119,7 @@ int millrace_find(millrace_channel* channel, std::uint64_t library, const char* 
   return with_int<OpenChannel>(__func__, channel, [=](Library&, OpenChannel& open) -> Outcome {
     if (name == nullptr || symbol == nullptr) return Outcome::failed(EINVAL, "name or symbol is NULL");
     std::string why;
-    const Result<Channel::Symbol> found = open.channel->find(Channel::Library{library}, name, why);
+    const Result<Channel::Symbol> found = open.channel->find(Channel::LibraryId{library}, name, why);
     if (!found) return {found.status(), std::move(why)};
     *symbol = static_cast<std::uint64_t>(*found);
     return 0;
@@ -128,7 +128,7 @@ int millrace_find(millrace_channel* channel, std::uint64_t library, const char* 
 
 int millrace_uninstall(millrace_channel* channel, std::uint64_t library) {
   return with_int<OpenChannel>(__func__, channel, [=](Library&, OpenChannel& open) -> Outcome {
-    const Status status = open.channel->uninstall(Channel::Library{library});
+    const Status status = open.channel->uninstall(Channel::LibraryId{library});
     return {status, status.error() == EINVAL ? "no such library is installed" : ""};
   });
 }

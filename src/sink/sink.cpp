@@ -66,7 +66,7 @@ struct Sink::Impl {
   std::uint32_t writes_flying = 0;
   bool own_sync_flying = false;
 
-  void add(const Segment& segment, Ticket ticket);
+  void add(const SinkSegment& segment, Ticket ticket);
   bool gathers(Extent next) const;
   void close_open();
   void enqueue(WriteRun run, const std::vector<Ticket>& its_tickets);
@@ -97,7 +97,7 @@ bool Sink::Impl::gathers(Extent next) const {
 }
 
 // Adds a segment to the open write. Closes that write if it is full or the segment does not follow.
-void Sink::Impl::add(const Segment& segment, Ticket ticket) {
+void Sink::Impl::add(const SinkSegment& segment, Ticket ticket) {
   Extent left{segment.offset, segment.offset + segment.length};
   const std::byte* data = segment.data;
   while (!left.empty()) {
@@ -271,10 +271,10 @@ Sink::Sink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Sink::~Sink() { impl_->storage.release(impl_->file); }
 
-Ticket Sink::put(std::span<const Segment> batch) {
+Ticket Sink::put(std::span<const SinkSegment> batch) {
   // The batch itself counts as a write, so that it cannot complete before put() has added all its segments.
   const Ticket ticket = impl_->tickets.give(1);
-  for (const Segment& segment : batch) {
+  for (const SinkSegment& segment : batch) {
     impl_->counters.segments += 1;
     impl_->add(segment, ticket);
   }

@@ -43,7 +43,7 @@ Core::Bundled Core::write_bundle(SenderId sender, FileSlot slot, std::uint64_t o
   Bundled bundled;
   // A local copy can stay in registers. The compiler must assume that the copied records overlap `at`.
   transport::Unbundler here = at;
-  for (transport::Unbundler::Record record{};; here.taken(), ++bundled.records) {
+  for (transport::Unbundler::Unbundled record{};; here.taken(), ++bundled.records) {
     const auto found = here.next(offset, payload, record);
     if (found == transport::Unbundler::Found::corrupt) bundled.end = Bundled::BundleEnd::corrupt;
     if (found != transport::Unbundler::Found::record) break;

@@ -13,7 +13,7 @@ class SinkOutlet final : public Outlet {
  public:
   explicit SinkOutlet(std::unique_ptr<sink::Sink> sink) : sink_(std::move(sink)) {}
 
-  sink::Ticket put(std::span<const sink::Segment> batch) override { return sink_->put(batch); }
+  sink::Ticket put(std::span<const sink::SinkSegment> batch) override { return sink_->put(batch); }
   void flush() override { sink_->flush(); }
   sink::Ticket settle(transport::Kind kind, Extent, bool on_disk) override {
     return kind == transport::Kind::close ? sink_->close(on_disk) : sink_->sync();
@@ -37,7 +37,7 @@ class CarrierOutlet final : public Outlet {
   CarrierOutlet(std::unique_ptr<Carrier> carrier, std::uint64_t record_max_bytes)
       : carrier_(std::move(carrier)), record_max_bytes_(record_max_bytes) {}
 
-  sink::Ticket put(std::span<const sink::Segment> batch) override;
+  sink::Ticket put(std::span<const sink::SinkSegment> batch) override;
   void flush() override {
     if (carrier_) carrier_->flush();
   }
@@ -59,7 +59,7 @@ class CarrierOutlet final : public Outlet {
  private:
   struct Work {
     sink::Ticket ticket;
-    std::deque<sink::Segment> segments;  // of a write, not sent yet
+    std::deque<sink::SinkSegment> segments;  // of a write, not sent yet
     transport::Kind kind;
     Extent extent;
     std::vector<std::byte> list = {};  // of a want
@@ -83,7 +83,7 @@ class CarrierOutlet final : public Outlet {
   std::uint64_t last_end_ = 0;
 };
 
-sink::Ticket CarrierOutlet::put(std::span<const sink::Segment> batch) {
+sink::Ticket CarrierOutlet::put(std::span<const sink::SinkSegment> batch) {
   counters_.segments += batch.size();
   work_.push_back({next_ticket_, {batch.begin(), batch.end()}, transport::Kind::write, {}});
   (void)advance();
@@ -131,7 +131,7 @@ bool CarrierOutlet::send(Work& work) {
     return true;
   }
   for (; !work.segments.empty(); work.segments.pop_front()) {
-    sink::Segment& segment = work.segments.front();
+    sink::SinkSegment& segment = work.segments.front();
     while (segment.length > 0) {
       if (!carrier_->has_room()) return false;
       const std::uint64_t size = std::min(segment.length, record_max_bytes_);

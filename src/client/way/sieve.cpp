@@ -25,7 +25,7 @@ class LocalFile final : public SievedFile {
 
   bool lock(Extent extent, bool brief) override {
     using Hold = io::ExtentLock::Hold;
-    sieves_ = !brief && gaps_ != nullptr && gaps_->begin(io::GapLock::Kind::sieve);
+    sieves_ = !brief && gaps_ != nullptr && gaps_->begin(io::GapLock::WriterKind::sieve);
     lock_.emplace(file_, extent.begin, extent.size(), brief ? Hold::brief : Hold::lasting);
     return lock_->complete() && (sieves_ || gaps_ == nullptr);
   }

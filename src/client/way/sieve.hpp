@@ -52,7 +52,7 @@ class Sieve {
 
   // True: until end_unlocked(), no process sieves the file, so a piece may be written without a lock. False:
   // write() has to write it. The first answer after let_sieve() is false.
-  bool begin_unlocked() { return gaps_ && gaps_->begin(io::GapLock::Kind::pieces); }
+  bool begin_unlocked() { return gaps_ && gaps_->begin(io::GapLock::WriterKind::pieces); }
   void end_unlocked() { gaps_->end(); }
   // From now on, other processes may sieve.
   void let_sieve() {

@@ -117,7 +117,7 @@ Status Channel::serve_function(Device* memory) {
   return channel::put(socket_.get(), {ChannelOp::answer, error, 0, 0, body.size()}, body);
 }
 
-Result<Channel::Library> Channel::install(const std::string& path, std::string& why) {
+Result<Channel::LibraryId> Channel::install(const std::string& path, std::string& why) {
   const std::lock_guard lock(mutex_);
   if (path.empty() || path.size() >= channel::name_max) return Code::invalid;
   const Status status =
@@ -126,10 +126,10 @@ Result<Channel::Library> Channel::install(const std::string& path, std::string& 
     why.assign(reinterpret_cast<const char*>(message_.data()), message_.size());
     return status;
   }
-  return Library{head_.id};
+  return LibraryId{head_.id};
 }
 
-Result<Channel::Symbol> Channel::find(Library library, const std::string& name, std::string& why) {
+Result<Channel::Symbol> Channel::find(LibraryId library, const std::string& name, std::string& why) {
   const std::lock_guard lock(mutex_);
   if (name.empty() || name.size() >= channel::name_max) return Code::invalid;
   const Head question{ChannelOp::find, 0, static_cast<std::uint64_t>(library), 0, name.size()};
@@ -141,7 +141,7 @@ Result<Channel::Symbol> Channel::find(Library library, const std::string& name, 
   return Symbol{head_.id};
 }
 
-Status Channel::uninstall(Library library) {
+Status Channel::uninstall(LibraryId library) {
   const std::lock_guard lock(mutex_);
   return ask({ChannelOp::uninstall, 0, static_cast<std::uint64_t>(library), 0, 0}, {}, nullptr,
              load_timeout_ms);

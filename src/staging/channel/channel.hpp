@@ -54,7 +54,7 @@ struct Argument {
 // object.
 class Channel {
  public:
-  enum class Library : std::uint64_t {};
+  enum class LibraryId : std::uint64_t {};
   enum class Symbol : std::uint64_t {};
 
   static Result<std::unique_ptr<Channel>> in_thread(Pool& pool);
@@ -63,13 +63,13 @@ class Channel {
   ~Channel();
 
   // `why` gets the loader's message.
-  Result<Library> install(const std::string& path, std::string& why);
-  Result<Symbol> find(Library library, const std::string& name, std::string& why);
+  Result<LibraryId> install(const std::string& path, std::string& why);
+  Result<Symbol> find(LibraryId library, const std::string& name, std::string& why);
   // Returns the function's result. `memory` is the device to which the addresses of send_data and recv_data
   // belong; null: this process.
   Result<std::uint64_t> invoke(Symbol symbol, std::span<const Argument> arguments, Device* memory = nullptr);
   // After this, the library's functions must not be called.
-  Status uninstall(Library library);
+  Status uninstall(LibraryId library);
 
   pid_t process() const { return process_; }
 

@@ -134,7 +134,7 @@ Core::Bundled Core::write_bundle(SenderId sender, FileSlot file, std::uint64_t o
                                  std::span<const std::byte> payload, transport::Unbundler& at,
                                  std::uint64_t) {
   Bundled bundled;
-  transport::Unbundler::Record record{};
+  transport::Unbundler::Unbundled record{};
   for (; at.next(offset, payload, record) == transport::Unbundler::Found::record; at.taken()) {
     write(sender, file, record.offset, record.data);
     ++bundled.records;
