@@ -136,7 +136,7 @@ class FileReport:
     def stages(self) -> dict[str, int]:
         """Time per stage in nanoseconds. Sums over ranks and requests: they may exceed the time of the run."""
         stages = {
-            "ranks: copy into the channel": self.total("copy_ns"),
+            "ranks: copy into the ring": self.total("copy_ns"),
             "ranks: wait": self.total("wait_ns"),
             "agent: wait for other ranks": self.agent_total("gather_ns", "time"),
             "agent: drain at flush, sync, close": self.agent_total("drain_ns", "time"),

@@ -55,7 +55,7 @@ def test_merges_ranks_and_agent(millrace, world):
     assert (file["mean_in_bytes"], file["mean_out_bytes"], file["seeks"]) == (100, 300, 1)
     assert file["route"] == "pipeline and direct" and file["reasons"] == ["pipeline: small pieces (2 ranks)"]
     assert file["stages_ns"] == {
-        "ranks: copy into the channel": 20,
+        "ranks: copy into the ring": 20,
         "ranks: wait": 10,
         "agent: writes under way": 2_000_000,
     }

@@ -194,7 +194,9 @@ class Many final : public Base<T> {
         def problems(listed=(), **texts):
             files = {f"src/{room}.{end}": text for room, (end, text) in texts.items()}
             renamed = {path.replace("__", "/"): text for path, text in files.items()}
-            return list(type_names.problems(renamed, dict.fromkeys(listed, "why")))
+            return list(type_names.problems(renamed | glossary, dict.fromkeys(listed, "why")))
+
+        glossary = {}
 
         front = ("hpp", way)
         for other in (("hpp", way), ("hpp", inside), ("cpp", hidden), ("cpp", "using Way = int;\n")):
@@ -207,6 +209,8 @@ class Many final : public Base<T> {
             self.assertFalse(problems(front__a=front, front__b=("cpp", none)), none)
         self.assertFalse(problems([("src/front/b.hpp", "Way")], front__a=front, front__b=front))
         self.assertTrue(problems([("src/front/a.hpp", "Way")], front__a=front), "the list has an entry too much")
+        glossary[type_names.GLOSSARY] = "| word | meaning |\n| way | a means |\n"
+        self.assertTrue(problems(front__a=("hpp", inside), front__b=("cpp", hidden)), "a word has one meaning")
 
     def test_lists_of_exceptions_never_grow(self):
         then = {"A": {"a", "b"}, "B": {"c"}}

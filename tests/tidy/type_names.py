@@ -4,7 +4,7 @@
 
 A type of a header, outside of classes and unnamed namespaces, belongs to every room that may include the header. No
 other header has a type of its name, and in those rooms no class and no source file has one. Types inside two classes,
-or inside two source files, never meet.
+or inside two source files, never meet. A word of the glossary names one type at most, wherever the type is.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ HEAD = re.compile(
 )
 SPACE = re.compile(r'\bnamespace\s*([\w:]*)\s*$|\bextern\s+""\s*$')
 ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*(.*)", re.DOTALL)
+GLOSSARY = "docs/reference/glossary.md"
+WORD = re.compile(r"^\| ([a-z][a-z ]*) \|", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -62,15 +64,15 @@ def meet(one: Type, shared: Type) -> bool:
     return one.shared or room == other or other in rules.BELOW.get(room, ())
 
 
-def doubles(types: list[Type]) -> Iterator[tuple[Type, Type]]:
-    """Each type with one of the same name, of a header, that a file could use beside it."""
+def doubles(types: list[Type], words: set[str]) -> Iterator[tuple[Type, Type]]:
+    """Each type with one of the same name: of a header, so that a file could use both, or of any file for a word."""
     known = defaultdict(list)
     for one in types:
-        if one.shared:
+        if one.shared or one.name in words:
             known[one.name].append(one)
     for one in types:
         for other in known[one.name]:
-            if one.path != other.path and meet(one, other):
+            if one.path != other.path and (one.name in words or meet(one, other)):
                 yield one, other
                 break
 
@@ -83,9 +85,10 @@ def problems(texts: dict[str, str], listed: dict[tuple[str, str], str]) -> Itera
     """`texts`: of the files. `listed`: (file, type) that may have the name of another type."""
     files = {path: text for path, text in texts.items() if counted(path) and not rules.FOR_TESTS.search(path)}
     types = [one for path, text in files.items() for one in definitions(path, text)]
-    for one, other in doubles([one for one in types if (one.path, one.name) not in listed]):
+    words = {word.title().replace(" ", "") for word in WORD.findall(texts.get(GLOSSARY, ""))}
+    for one, other in doubles([one for one in types if (one.path, one.name) not in listed], words):
         yield f"{one.path}: line {one.line}: {one.name} is also a type of {other.path}:{other.line}: rename one"
-    needed = {(one.path, one.name) for pair in doubles(types) for one in pair}
+    needed = {(one.path, one.name) for pair in doubles(types, words) for one in pair}
     yield from (
         f"exceptions.py: {path}: {name} is no second type" for path, name in listed if (path, name) not in needed
     )
