@@ -42,7 +42,7 @@ def main() -> int:
     except ImportError as error:
         parser.error(f"NumPy is needed ({error})")
     from bars.report import machine
-    from millrace import native
+    from millrace.api import native
 
     there, absent = methods.available(options.device)
     ours = methods.ours(options.device)

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 
-from millrace import scheduling
+from millrace.doctor import scheduling
 
 
 class RunFailed(Exception):

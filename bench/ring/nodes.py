@@ -12,8 +12,8 @@ import subprocess
 
 from bars import launch
 from bars.launch import RunFailed
-from millrace import scheduling
-from millrace.cluster import mounts
+from millrace.doctor import scheduling
+from millrace.tools.cluster import mounts
 
 _UP_TIMEOUT_S = 120
 _ROOT = pathlib.Path(__file__).resolve().parents[2]

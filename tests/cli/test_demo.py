@@ -11,8 +11,8 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
-from millrace.cluster import lifecycle, state
-from millrace.demo import cases, main, nodes, picture, process, report, runner
+from millrace.tools.cluster import lifecycle, state
+from millrace.tools.demo import cases, main, nodes, picture, process, report, runner
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_the_picture_is_an_svg_file(tmp_path, capsys):
 def test_a_signal_ends_the_program_that_runs(tmp_path, number):
     mark = tmp_path / "pid"
     code = (
-        "import signal\nfrom millrace import signals\nfrom millrace.demo import process\n"
+        "import signal\nfrom millrace.run import signals\nfrom millrace.tools.demo import process\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"command = ['sh', '-c', 'echo $$ >{mark}; exec sleep 1000']\n"
         "with signals.ended_by_signals():\n process.execute(command, {}, None)"

@@ -9,7 +9,8 @@ import sys
 
 import pytest
 from conftest import ROOT, write_script
-from millrace import cli, plain_options, settings, which
+from millrace import cli
+from millrace.run import plain_options, settings, which
 
 SAMPLES = {"bytes": "1MiB", "count": "2", "duration": "5s", "paths": "*.out", "names": "eth0"}
 PLAIN = [setting for setting in settings.SETTINGS if setting.option and setting.kind != "path"]
