@@ -13,7 +13,7 @@ from pathlib import Path
 from millrace.prefix import Prefix
 from millrace.tools.demo import runner
 from millrace.tools.demo.cases import Case
-from millrace.tools.demo.process import RunFailed
+from millrace.tools.session import RunFailed
 
 _WARM_BYTES = 256 << 20
 _PAGE = 4096

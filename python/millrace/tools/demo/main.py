@@ -9,7 +9,6 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,7 +23,7 @@ from millrace.run.signals import ended_by_signals
 from millrace.tools.cluster.state import ClusterError
 from millrace.tools.demo import cases, nodes, report, runner
 from millrace.tools.demo.here import Here
-from millrace.tools.demo.process import RunFailed
+from millrace.tools.session import RunFailed, output
 
 SCHEMA = "millrace.demo/2"
 _PART_OF_MACHINE = 0.6  # of the time, if virtual nodes follow
@@ -192,13 +191,6 @@ def measure_limit(found: prefix.Prefix, work: Path) -> float | None:
     if not program.is_file():
         return None
     try:
-        done = subprocess.run(
-            [str(program), "-o", str(work / "limit"), "-b", "64m", "-i", "1"],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=True,
-        )
-        return float(json.loads(done.stdout)["limit_mib_s"])
-    except (subprocess.SubprocessError, OSError, ValueError, KeyError):
+        return float(json.loads(output([program, "-o", work / "limit", "-b", "64m", "-i", "1"], 120))["limit_mib_s"])
+    except (RunFailed, OSError, ValueError, KeyError):
         return None

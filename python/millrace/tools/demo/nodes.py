@@ -15,12 +15,13 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from millrace.doctor import scheduling
 from millrace.prefix import Prefix
 from millrace.tools.cluster import client, gluster, launchers, lifecycle, mounts, state
 from millrace.tools.cluster.state import ClusterError
 from millrace.tools.demo import runner
 from millrace.tools.demo.cases import Case, bench_case
-from millrace.tools.demo.process import RunFailed, execute, undisturbed
+from millrace.tools.session import RunFailed, output, undisturbed
 
 NODES, PER_NODE, BANDWIDTH = 4, 4, "1gbit"
 _RANKS = NODES * PER_NODE
@@ -174,7 +175,8 @@ def up(prefix: Prefix, work: Path, group: Path | None) -> Iterator[Nodes]:
     with gluster.without_traces():
         try:
             environment = {**os.environ, "MILLRACE_PREFIX": prefix.root}
-            execute(runner.millrace("cluster", "up", *options), environment, group)
+            command = scheduling.wrap(group, runner.millrace("cluster", "up", *options))
+            output(command, runner.RUN_BOUND_S, environment)
             made = Nodes(prefix, work)
             made.set_up()
             yield made

@@ -15,16 +15,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from millrace.doctor import scheduling
 from millrace.prefix import Prefix
 from millrace.run import agents
 from millrace.stats import reader as stats
 from millrace.stats import report as stats_report
 from millrace.tools.demo.cases import Case
-from millrace.tools.demo.process import RunFailed, execute
+from millrace.tools.session import RunFailed, output
 
 STOCK, MILLRACE = "stock", "millrace"
 _BY_CHANCE = 0.05  # how often pairs of equal programs may seem to agree
 _PAIRS_OF_TEST = 5
+RUN_BOUND_S = 120
 _PACKAGES = str(Path(__file__).resolve().parents[3])
 
 
@@ -190,7 +192,7 @@ def one(case: Case, side: str, place: Place, group: Path | None) -> Run:
         environment = {**environment, "MILLRACE_JOB": job, "MILLRACE_STATS": str(place.reports())}
         command = millrace("run", "--", *command)
     place.before()
-    figures = measured(execute(place.enter(command), environment, group))
+    figures = measured(output(scheduling.wrap(group, place.enter(command)), RUN_BOUND_S, environment))
     if figures is None:
         raise RunFailed("printed no figures")
     report = _read_report(place.reports(), file, job) if side == MILLRACE else None

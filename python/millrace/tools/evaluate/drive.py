@@ -23,12 +23,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from millrace.tools.evaluate import session as sessions
 from millrace.tools.evaluate.errors import EvaluationError
 from millrace.tools.evaluate.session import Session
+from millrace.tools.session import end
 
 # ReFrame's lines: "[ RUN      ] Benchmark %case_name=ior... /1234 @...", "[       OK ] ( 3/20) Benchmark ..."
 _LINE = re.compile(r"\[\s*(RUN|OK|FAIL|SKIP|ABORT)\s*\]\s*(?:\(\s*\d+/\d+\))?.*?%case_name=(\S+)")
 _MARK = {"OK": "[green]ok[/]", "FAIL": "[red]failed[/]", "SKIP": "[yellow]skipped[/]", "ABORT": "[red]stopped[/]"}
 _PR_SET_PDEATHSIG = 1
-_END_BOUND_S = 15
 
 
 def require() -> None:
@@ -125,7 +125,7 @@ def run(session: Session, configuration: Path, *, limits: bool, console: Console
                     tell(found[1], found[2])
         child.wait()
     except BaseException:
-        _end(child)
+        end(child, bound_s=15)  # ReFrame cancels its jobs on SIGTERM
         raise
     if report.is_file():
         _keep_failures(session, report)
@@ -135,18 +135,6 @@ def run(session: Session, configuration: Path, *, limits: bool, console: Console
     for case in session.waiting(limits=limits):
         if session.result(case.name) is None:
             session.store(case, sessions.FAILED, "ReFrame did not run this case; run `millrace evaluate` again")
-
-
-def _end(child: subprocess.Popen[str]) -> None:
-    """ReFrame cancels its jobs on SIGTERM; SIGKILL ends the remaining processes."""
-    for sign in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, sign)
-        try:
-            child.wait(_END_BOUND_S)
-            return
-        except subprocess.TimeoutExpired:
-            continue
 
 
 @contextlib.contextmanager
