@@ -50,7 +50,8 @@ def state(pid: int) -> str:
 
 
 def gone(pid: int) -> bool:
-    return state(pid) in ("", "Z")
+    """The first thread is a zombie while others still hold the descriptors."""
+    return not state(pid) or (state(pid) == "Z" and len(list(Path(f"/proc/{pid}/task").glob("*"))) <= 1)
 
 
 def _marked(mark: str) -> dict[int, str]:
