@@ -14,7 +14,7 @@ from typing import Any
 
 from millrace import prefix
 from millrace.run import checks, elf, launcher
-from millrace.run.which import which
+from millrace.run.launcher import which
 
 _TIMEOUT_S = 60
 _PYTHON = re.compile(r"(python|pypy)[\d.]*$")

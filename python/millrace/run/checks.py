@@ -9,8 +9,7 @@ import stat
 
 from millrace.prefix import Prefix
 from millrace.run import elf
-from millrace.run.launcher import Launcher
-from millrace.run.which import which
+from millrace.run.launcher import Launcher, which
 
 TYPE_CHECKING = False  # importing typing takes longer than `run` may take
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import sys
 
 from millrace import prefix
 from millrace.run import checks, container, journals, launcher, settings
-from millrace.run.which import which
+from millrace.run.launcher import which
 
 TYPE_CHECKING = False  # importing typing takes longer than `run` may take
 if TYPE_CHECKING:

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import os
 
-from millrace.run.which import which
-
 TYPE_CHECKING = False  # importing typing takes longer than `run` may take
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -313,3 +311,19 @@ def _exports(words: str, variable: str) -> bool:
     """True if srun passes the whole environment (ALL anywhere in the list) and leaves `variable` unchanged."""
     names = words.split(",")
     return "ALL" in names and not any(name.startswith(variable + "=") for name in names)
+
+
+def which(name: str, path: str | None = None) -> str | None:
+    """The program that a shell with PATH=`path` (None: this process's) uses for `name`; None if there is none. As
+    shutil.which, without the archive formats that shutil loads."""
+    if "/" in name:
+        return name if _is_program(name) else None
+    if path is None:
+        path = os.environ.get("PATH", os.defpath)
+    if not path or not name:
+        return None
+    return next((file for folder in path.split(":") if _is_program(file := os.path.join(folder, name))), None)
+
+
+def _is_program(file: str) -> bool:
+    return os.access(file, os.X_OK) and not os.path.isdir(file)
