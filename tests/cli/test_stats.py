@@ -6,7 +6,10 @@ import io
 import json
 
 from conftest import write_script
-from millrace import stats, stats_reasons, stats_report, stats_table
+from millrace.stats import reader as stats
+from millrace.stats import reasons as stats_reasons
+from millrace.stats import report as stats_report
+from millrace.stats import table as stats_table
 from rich.console import Console
 
 CLIENT = {

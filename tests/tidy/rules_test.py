@@ -63,6 +63,14 @@ class Rules(unittest.TestCase):
                 self.assertLessEqual(below, seen, room)
                 seen.add(room)
 
+    def test_tools_are_not_imported_by_what_accelerates_a_program(self):
+        for line in ("from millrace.tools.cluster import state", "from millrace import tools", "from ..tools import a"):
+            text = f"def f():\n    {line}\n"
+            self.assertTrue(found(rules.python_direction, "python/millrace/run/a.py", text), line)
+            self.assertFalse(found(rules.python_direction, "python/millrace/tools/demo/a.py", text), line)
+            self.assertFalse(found(rules.python_direction, "python/millrace/cli.py", text), line)
+        self.assertFalse(found(rules.python_direction, "python/millrace/run/a.py", "from millrace import prefix\n"))
+
     def test_rigs_stay_with_the_tests(self):
         include = '#include "agent/core/testing/core_rig.hpp"\n'
         self.assertTrue(found(rules.rigs, "src/agent/core/core.cpp", include))
