@@ -24,9 +24,9 @@ sys.path.insert(0, str(ROOT / "bench"))
 sys.path.insert(0, str(ROOT / "python"))
 
 from bars.launch import Launcher, RunFailed  # noqa: E402
-from millrace.evaluate import advise, application  # noqa: E402
-from millrace.evaluate.errors import EvaluationError  # noqa: E402
-from millrace.evaluate.session import Session  # noqa: E402
+from millrace.tools.evaluate import advise, application  # noqa: E402
+from millrace.tools.evaluate.errors import EvaluationError  # noqa: E402
+from millrace.tools.evaluate.session import Session  # noqa: E402
 from millrace.units import format_bytes  # noqa: E402
 
 # Name, piece, bytes of a checkpoint, ranks: what a program's user would describe.

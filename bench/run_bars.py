@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 
 from bars import cases, first_run, launch, measure, report  # noqa: E402
-from millrace import scheduling  # noqa: E402
+from millrace.doctor import scheduling  # noqa: E402
 
 
 def arguments() -> argparse.ArgumentParser:

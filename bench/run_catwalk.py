@@ -24,8 +24,8 @@ import catwalk  # noqa: E402, F401  (the places of the modules below)
 from bars.launch import RunFailed  # noqa: E402
 from bars.report import machine  # noqa: E402
 from catwalk import cases, checks, draw  # noqa: E402
-from millrace import scheduling  # noqa: E402
-from millrace.cluster import lifecycle, slow_disk, state  # noqa: E402
+from millrace.doctor import scheduling  # noqa: E402
+from millrace.tools.cluster import lifecycle, slow_disk, state  # noqa: E402
 from ring.nodes import Nodes, Shape  # noqa: E402
 
 STREAM_BYTES = 64 << 20

@@ -16,6 +16,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
+sys.path.insert(0, str(ROOT / "python"))
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -42,7 +43,7 @@ def main() -> int:
     except ImportError as error:
         parser.error(f"NumPy is needed ({error})")
     from bars.report import machine
-    from millrace import native
+    from millrace.api import native
 
     there, absent = methods.available(options.device)
     ours = methods.ours(options.device)

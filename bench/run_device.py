@@ -22,7 +22,7 @@ from bars.launch import Launcher  # noqa: E402
 from bars.report import machine  # noqa: E402
 from catwalk.draw import available  # noqa: E402
 from device import draw, measure, peers, plan, report, statements  # noqa: E402
-from millrace import scheduling  # noqa: E402
+from millrace.doctor import scheduling  # noqa: E402
 
 
 def arguments() -> argparse.ArgumentParser:

@@ -19,14 +19,14 @@ import pathlib
 import re
 import shutil
 import statistics
-import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
 sys.path.insert(0, str(ROOT / "python"))
 
-from bars.launch import Launcher, end_session, run_json  # noqa: E402
+from bars.launch import Launcher, run_json  # noqa: E402
+from millrace.tools.session import RunFailed, output  # noqa: E402
 
 # (ranks, options): what both programs are given.
 IOR = [
@@ -53,25 +53,6 @@ NAMES = {
     "File read": "file_read",
     "File removal": "file_remove",
 }
-
-
-def output(command: list[str], timeout_s: float) -> str:
-    with subprocess.Popen(
-        command,
-        start_new_session=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        try:
-            text = process.communicate(timeout=timeout_s)[0]
-        except subprocess.TimeoutExpired:
-            end_session(process)
-            sys.exit(f"run_peers: no end within {timeout_s:.0f} s: {' '.join(command)}")
-    if process.returncode != 0:
-        sys.exit(f"run_peers: {' '.join(command)} failed:\n{text}")
-    return text
 
 
 class Peers:
@@ -177,4 +158,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except RunFailed as problem:
+        sys.exit(f"run_peers: {problem}")

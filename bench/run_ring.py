@@ -19,8 +19,8 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 import ring  # noqa: E402, F401  (the places of the modules below)
 from bars.launch import RunFailed  # noqa: E402
-from millrace import scheduling  # noqa: E402
-from millrace.cluster import lifecycle, state  # noqa: E402
+from millrace.doctor import scheduling  # noqa: E402
+from millrace.tools.cluster import lifecycle, state  # noqa: E402
 from ring import cases, measure, peers, report  # noqa: E402
 from ring.nodes import Nodes  # noqa: E402
 

@@ -27,10 +27,10 @@ configure_file(cmake/millrace.sh.in ${CMAKE_BINARY_DIR}/install/millrace @ONLY)
 install(PROGRAMS ${CMAKE_BINARY_DIR}/install/millrace DESTINATION bin COMPONENT command)
 
 # Bytecode, where the users of a prefix or of a source tree may not write it: without, each start compiles the sources.
-file(GLOB millrace_modules CONFIGURE_DEPENDS python/millrace/*.py)
+file(GLOB_RECURSE millrace_modules CONFIGURE_DEPENDS python/millrace/*.py)
 set(stamp ${CMAKE_BINARY_DIR}/install/bytecode.stamp)
 add_custom_command(
-  OUTPUT ${stamp} COMMAND ${Python3_EXECUTABLE} -m compileall -q -l ${CMAKE_SOURCE_DIR}/python/millrace || ${CMAKE_COMMAND} -E true
+  OUTPUT ${stamp} COMMAND ${Python3_EXECUTABLE} -m compileall -q ${CMAKE_SOURCE_DIR}/python/millrace || ${CMAKE_COMMAND} -E true
   COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
   DEPENDS ${millrace_modules} VERBATIM)
 add_custom_target(millrace_bytecode ALL DEPENDS ${stamp})

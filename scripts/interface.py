@@ -17,17 +17,17 @@ LAST = ROOT / "tests/abi/interface.txt"
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "scripts"), str(ROOT / "src/base")]
 
 # A document's schema -> the sources of its keys: a file, or FILE:LABELS, some of its functions, classes and sets.
-EVALUATE, MODEL = "python/millrace/evaluate", "python/millrace/model"
+EVALUATE, MODEL = "python/millrace/tools/evaluate", "python/millrace/tools/model"
 SCHEMAS = {
     "millrace.stats": "src/client/file/report.cpp src/agent/core/report.cpp src/agent/core/watch.cpp "
-    "src/plain/notes.cpp python/millrace/stats.py:finish python/millrace/stats_report.py:summary "
-    "python/millrace/stats_plain.py:summary",
-    "millrace.doctor": "python/millrace/doctor.py:diagnose,Finding",
+    "src/plain/notes.cpp python/millrace/stats/reader.py:finish python/millrace/stats/report.py:summary "
+    "python/millrace/stats/plain.py:summary",
+    "millrace.doctor": "python/millrace/doctor/diagnosis.py:diagnose,Finding",
     "millrace.costs": "src/client/open/costs_program.cpp",
     "millrace-journal": "src/journal/inspect.cpp",
     "millrace-checkpoint-file": "python/millrace/checkpoint/show.py:facts",
-    "millrace-cluster": "python/millrace/cluster/state.py:Spec,Node,State",
-    "millrace.demo": "python/millrace/demo/main.py:document python/millrace/demo/runner.py:document",
+    "millrace-cluster": "python/millrace/tools/cluster/state.py:Spec,Node,State",
+    "millrace.demo": "python/millrace/tools/demo/main.py:document python/millrace/tools/demo/runner.py:document",
     "millrace.advice": f"{EVALUATE}/advise.py:run,Prediction {EVALUATE}/tuning.py:Sentence",
     "millrace.application": f"{EVALUATE}/application.py:_KEYS",
     "millrace.compare": f"{EVALUATE}/compare.py:run,Difference",
@@ -203,7 +203,7 @@ def schemas() -> Iterator[str]:
 
 def settings() -> Iterator[str]:
     from generate_settings import VARIABLES
-    from millrace.setting_table import FOR_USERS
+    from millrace.run.setting_table import FOR_USERS
 
     for one in FOR_USERS:
         yield f"setting {one.name}: {one.variable}, {one.kind}, default {one.default or '-'}"

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 
 from millrace import __version__  # noqa: E402
-from millrace.setting_table import FOR_USERS  # noqa: E402
+from millrace.run.setting_table import FOR_USERS  # noqa: E402
 
 MAN = ROOT / "share/man"
 PAGE = ROOT / "docs/reference/commands.md"

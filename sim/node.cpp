@@ -67,7 +67,7 @@ void Node::start() {
   world_.disk.of(process_).on_change([this] { plan(now()); });
 }
 
-Node::Agent::Agent(Node& node, agent::Loop::Watch watch, const Rounds::Ways& ways)
+Node::Agent::Agent(Node& node, agent::Loop::WatchSocket watch, const Rounds::Ways& ways)
     : links(node.world_.net.of(node.number_), node.clock_, std::move(watch), ways.log, first_tag,
             node.scenario_.agents.times),
       core(node.world_.disk.of(node.process_), node.journals_),

@@ -108,7 +108,7 @@ class Node {
  private:
   // The parts of the shipped agent, in one process.
   struct Agent {
-    Agent(Node& node, agent::Loop::Watch watch, const agent::Rounds::Ways& ways);
+    Agent(Node& node, agent::Loop::WatchSocket watch, const agent::Rounds::Ways& ways);
 
     agent::Links links;
     agent::Core core;

@@ -94,7 +94,8 @@ class Programs {
                client::resized(client::contiguous_type(piece), 0, static_cast<std::int64_t>(piece * ranks_)),
                piece);
     const client::TypeMap byte = client::contiguous_type(1);
-    const std::vector<client::Block> blocks{{0, piece}, {static_cast<std::int64_t>(2 * piece), piece * 2}};
+    const std::vector<client::TypeBlock> blocks{{0, piece},
+                                                {static_cast<std::int64_t>(2 * piece), piece * 2}};
     add_view(dice_.below(piece + 1),
              client::resized(client::hindexed(byte, blocks), 0, static_cast<std::int64_t>(6 * piece)), piece);
   }

@@ -131,7 +131,7 @@ struct RankPlan {
   std::uint64_t ring_bytes = 0;                // of each rank
   std::uint64_t patience_ns = 60'000'000'000;  // the bound on waits without progress
   std::uint32_t slice_ms = 100;                // how often a rank looks during a wait
-  client::Sweep sweep;                         // of writes past the pipeline; no window: they do not sieve
+  client::SieveBounds sweep;                   // of writes past the pipeline; no window: they do not sieve
 };
 
 // How the programs of some runs use Millrace, apart from their steps.

@@ -20,7 +20,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 
-from millrace.model import machine, network, reading  # noqa: E402
+from millrace.tools.model import machine, network, reading  # noqa: E402
 
 GIB = 1 << 30
 NODES = (16, 64, 256, 1024, 16384)

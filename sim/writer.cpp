@@ -112,7 +112,7 @@ void Writer::write(const Step& step) {
 Status Writer::write(const std::vector<client::Piece>& pieces, std::uint64_t bytes) {
   if (file_ == nullptr) return write_past(pieces, {});
   if (file_->enter_pipeline({bytes, pieces.size(), pieces.size()})) return file_->write(pieces);
-  const client::Sweep& sweep = cluster_.scenario.ranks.sweep;
+  const client::SieveBounds& sweep = cluster_.scenario.ranks.sweep;
   const Extent hull{pieces.front().offset, pieces.back().offset + pieces.back().size};
   Status status = file_->flush(client::Before::write, hull);
   if (status.ok() && sweep.window > 0 && (pieces.size() > 1 || hull.size() <= sweep.gap)) {

@@ -4,47 +4,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import pathlib
-import signal
-import subprocess
-import time
 
-from millrace import scheduling
-
-
-class RunFailed(Exception):
-    """A program did not end well; the text says how."""
-
-
-def session_members(session: int) -> list[int]:
-    """Processes of the session: launchers put ranks into process groups of their own, but not sessions."""
-    members = []
-    for entry in pathlib.Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-        except (OSError, IndexError):
-            continue
-        if int(fields[3]) == session and fields[0] != "Z":
-            members.append(int(entry.name))
-    return members
-
-
-def end_session(process: subprocess.Popen) -> None:
-    """Ends the launcher and everything that it started: politely, then not."""
-    for sign in (signal.SIGTERM, signal.SIGKILL):
-        for pid in session_members(process.pid):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, sign)
-        deadline = time.monotonic() + 5
-        while session_members(process.pid) and time.monotonic() < deadline:
-            process.poll()
-            time.sleep(0.05)
-    process.wait()
+from millrace.doctor import scheduling
+from millrace.tools.session import RunFailed, bounded, tail
 
 
 def run_json(
@@ -52,34 +17,17 @@ def run_json(
 ) -> dict:
     """Runs a program in a session of its own and returns the JSON document that it printed. With an exit status
     other than 0 among the `expected` ones, it need not be verified."""
-    process = subprocess.Popen(
-        command,
-        env=environment,
-        start_new_session=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        out, err = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        end_session(process)
-        raise RunFailed(f"no end within {timeout_s:.0f} s") from None
-    except BaseException:
-        end_session(process)
-        raise
-    tail = " | ".join(err.strip().splitlines()[-3:])
-    if process.returncode not in expected:
-        raise RunFailed(f"exit status {process.returncode}: {tail}")
+    status, out, err = bounded(command, timeout_s, environment)
+    if status not in expected:
+        raise RunFailed(f"exit status {status}: {tail(err)}")
     try:
         document = json.loads(out)
     except json.JSONDecodeError:
-        raise RunFailed(f"no JSON in the output: {tail}") from None
+        raise RunFailed(f"no JSON in the output: {tail(err)}") from None
     if document.get("schema") != "millrace-bench" or document.get("version") != 1:
         raise RunFailed("the output has another schema or version than this driver knows")
-    if document.get("verified") is False and process.returncode == 0:
-        raise RunFailed(f"the data is not verified: {tail}")
+    if document.get("verified") is False and status == 0:
+        raise RunFailed(f"the data is not verified: {tail(err)}")
     return document
 
 

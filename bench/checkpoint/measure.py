@@ -5,15 +5,14 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 import pathlib
-import subprocess
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from bars.launch import run_json
 
 from .methods import Method
 
@@ -135,7 +134,6 @@ def disk(build: pathlib.Path, folder: pathlib.Path, size: int, repetitions: int)
     program = build / "bin/bench/limit"
     if not program.exists():
         return None
-    command = [program, "-o", folder / "limit", "-b", str(size), "-i", str(repetitions)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
-    document = json.loads(done.stdout)
+    command = [str(program), "-o", str(folder / "limit"), "-b", str(size), "-i", str(repetitions)]
+    document = run_json(command, None, 600)
     return {"mib_s": document["limit_mib_s"], "best": document["best"]}

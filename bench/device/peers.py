@@ -10,9 +10,9 @@ import os
 import pathlib
 import re
 import shutil
-import subprocess
 
-from bars.launch import Launcher, RunFailed, end_session
+from bars.launch import Launcher
+from millrace.tools.session import RunFailed, bounded
 
 TURNS = 5  # the tool, ipc, the tool, ...; the best of each counts: what it could reach, not what disturbed it
 
@@ -28,20 +28,12 @@ class Peer:
 
 
 def _output(command: list[str]) -> str:
-    """In a session of its own, which some of the tools rely on; empty if it does not end."""
-    with subprocess.Popen(
-        command,
-        start_new_session=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        try:
-            return process.communicate(timeout=60)[0]
-        except subprocess.TimeoutExpired:
-            end_session(process)
-            return ""
+    """Of both streams, in a session of its own, which some of the tools rely on; empty if it does not end."""
+    try:
+        _, out, err = bounded(command, 60)
+    except RunFailed:
+        return ""
+    return out + err
 
 
 class _Comparison:

@@ -11,9 +11,9 @@ import pathlib
 import subprocess
 
 from bars import launch
-from bars.launch import RunFailed
-from millrace import scheduling
-from millrace.cluster import mounts
+from millrace.doctor import scheduling
+from millrace.tools.cluster import mounts
+from millrace.tools.session import RunFailed, end, output
 
 _UP_TIMEOUT_S = 120
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -86,12 +86,12 @@ class Nodes:
 
     def _up(self) -> None:
         words = [*self._cluster("up"), *self.shape.options([_ROOT, self.build.absolute(), *self._visible])]
-        bounded(scheduling.wrap(self._group, words), _UP_TIMEOUT_S)
+        output(scheduling.wrap(self._group, words), _UP_TIMEOUT_S)
         if self._prepare:
             self._prepare(self)
 
     def _down(self) -> None:
-        bounded(self._cluster("down"), _UP_TIMEOUT_S)
+        output(self._cluster("down"), _UP_TIMEOUT_S)
 
     def _cluster(self, what: str) -> list[str]:
         # From "/": the caller's folder may be one that nodes do not see.
@@ -102,7 +102,7 @@ class Nodes:
 
     def call(self, node: int, command: list[str], timeout_s: float | None = None) -> str:
         """Output of a command in a node; RunFailed if it does not end well."""
-        return bounded(self.words(node, command), timeout_s or self.timeout_s)
+        return output(self.words(node, command), timeout_s or self.timeout_s)
 
     def everywhere(self, command: list[str]) -> None:
         for node in range(self.shape.nodes):
@@ -157,7 +157,7 @@ class Nodes:
                     if rate:
                         return rate / 8 / (1 << 20)
             finally:
-                launch.end_session(server)
+                end(server)
         raise RunFailed("iperf3 gives no figure for the link")
 
     def _start(self, node: int, command: list[str]) -> subprocess.Popen:
@@ -170,26 +170,3 @@ class Nodes:
             return json.loads(self.call(node, command, 30))["end"]["sum_received"]["bits_per_second"]
         except (RunFailed, json.JSONDecodeError, KeyError):
             return 0
-
-
-def bounded(command: list[str], timeout_s: float) -> str:
-    process = subprocess.Popen(
-        command,
-        start_new_session=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        out, err = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        launch.end_session(process)
-        raise RunFailed(f"no end within {timeout_s:.0f} s: {command[-1]}") from None
-    except BaseException:
-        launch.end_session(process)
-        raise
-    if process.returncode != 0:
-        tail = " | ".join((err.strip() or out.strip()).splitlines()[-3:])
-        raise RunFailed(f"{' '.join(command[-3:])}: {tail or f'exit status {process.returncode}'}")
-    return out

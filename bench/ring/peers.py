@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networked file systems to compare with: the server on node 0, a mount on every node. They die with the nodes.
 
-Neither keeps file attributes: see millrace.cluster.gluster.
+Neither keeps file attributes: see millrace.tools.cluster.gluster.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import pathlib
 import shutil
 
-from millrace.cluster import gluster
+from millrace.tools.cluster import gluster
 
 from .nodes import Nodes
 

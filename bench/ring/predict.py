@@ -4,7 +4,7 @@
 """What bar 4 of run_ring.py measured beside what two models say of the virtual cluster.
 
 `agent`: the shipped agent in virtual time (millrace-sim), every byte of it; `stations`: `millrace model
-virtual-cluster`. Both have the numbers of python/millrace/model/machines/virtual-cluster.yaml, and the time that
+virtual-cluster`. Both have the numbers of python/millrace/tools/model/machines/virtual-cluster.yaml, and the time that
 MPI_File_open took in the run: it is measured, not predicted.
 """
 
@@ -20,7 +20,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
-from millrace.model import machine, network  # noqa: E402
+from millrace.tools.model import machine, network  # noqa: E402
 
 MIB = 1 << 20
 WITHIN = 0.15

@@ -5,7 +5,7 @@
 
 Files of the same size in pieces of 4 KiB, 1 KiB and, in random order, 256 bytes: what smaller pieces need beyond those
 of 4 KiB, by the records that are more, is the cost of taking one. A record is taken on its own node and, where that is
-not the file server's, there again. The numbers of python/millrace/model/machines/virtual-cluster.yaml are from here.
+not the file server's, there again. python/millrace/tools/model/machines/virtual-cluster.yaml has its numbers from here.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import time
 import harness
 from bars import cases, launch, measure
 from harness import BENCH, BUILD, LIB, BenchTest, bounded, mpis
+from millrace.tools import session
 
 DRIVER = [sys.executable, str(BENCH / "run_bars.py")]
 
@@ -83,7 +84,7 @@ class Driver(BenchTest):
 
     def test_a_run_that_never_ends_is_ended(self):
         begin = time.monotonic()
-        with self.assertRaisesRegex(launch.RunFailed, "no end within 1 s"):
+        with self.assertRaisesRegex(session.RunFailed, "no end within 1 s"):
             launch.run_json(["bash", "-c", "sleep 98765 & setsid -w true; sleep 98765"], {}, 1)
         self.assertLess(time.monotonic() - begin, 20)
 
@@ -114,12 +115,12 @@ class Driver(BenchTest):
         self.assertEqual(driver.wait(60), 143)
         self.assertTrue(children)
         for child in children:
-            self.assertEqual(launch.session_members(int(child)), [])
+            self.assertEqual(session.members(int(child)), [])
         self.assertEqual(list(self.directory.glob("millrace-bars-*")), [])
 
     def test_unverified_data_is_a_failure(self):
         text = json.dumps({"schema": "millrace-bench", "version": 1, "verified": False})
-        with self.assertRaisesRegex(launch.RunFailed, "not verified"):
+        with self.assertRaisesRegex(session.RunFailed, "not verified"):
             launch.run_json(["echo", text], {"PATH": "/bin:/usr/bin"}, 10)
 
     def test_verdicts(self):

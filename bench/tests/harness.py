@@ -14,7 +14,8 @@ import unittest
 BENCH = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(BENCH))
 
-from bars.launch import Launcher, end_session  # noqa: E402
+from bars.launch import Launcher  # noqa: E402
+from millrace.tools import session  # noqa: E402
 
 BIN = pathlib.Path(os.environ.get("MILLRACE_BENCH_BIN", BENCH.parent / "build/bin/bench"))
 LIB = pathlib.Path(os.environ.get("MILLRACE_BENCH_LIB", BENCH.parent / "build/lib"))
@@ -29,20 +30,7 @@ def mpis(program):
 
 def bounded(command, timeout_s=400):
     """(status, stdout, stderr) of a program; everything that it started is ended when the time is over."""
-    process = subprocess.Popen(
-        [str(c) for c in command],
-        start_new_session=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        out, err = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        end_session(process)
-        raise AssertionError(f"no end within {timeout_s} s: {command}") from None
-    return process.returncode, out, err
+    return session.bounded(command, timeout_s)
 
 
 class BenchTest(unittest.TestCase):

@@ -12,7 +12,7 @@ from bars.launch import RunFailed  # noqa: E402
 from catwalk import cases as experiments
 from catwalk import checks
 from harness import BENCH, BUILD, BenchTest, bounded, mpis
-from millrace.cluster import lifecycle, slow_disk, state
+from millrace.tools.cluster import lifecycle, slow_disk, state
 from ring import cases, measure, report
 from ring.nodes import Shape
 

@@ -10,10 +10,10 @@ __version__ = "0.2.0"  # of everything: CMake, pyproject.toml and scripts/ read 
 # The module of each public name. Its first use imports it, so that the command starts without it.
 _ROOMS = {
     "checkpoint": ("CheckpointError", "ChecksumError", "Saving", "load", "save"),
-    "devices": ("Device", "Memory", "Queue", "Ticket"),
-    "files": ("File", "Request"),
-    "native": ("NotFoundError",),
-    "offload": ("CALL", "Channel", "In", "InOut", "Out", "Real32"),
+    "api.devices": ("Device", "Memory", "Queue", "Ticket"),
+    "api.files": ("File", "Request"),
+    "api.native": ("NotFoundError",),
+    "api.offload": ("CALL", "Channel", "In", "InOut", "Out", "Real32"),
 }
 _PUBLIC = {name: f"millrace.{room}" for room, names in _ROOMS.items() for name in names}
 

@@ -11,14 +11,14 @@ import sys
 def main() -> None:
     """Entry point of the `millrace` program."""
     if sys.argv[1:2] == ["run"] and "_MILLRACE_COMPLETE" not in os.environ:  # not for completions in a shell
-        from millrace import plain_options
+        from millrace.run import plain_options
 
         plain = plain_options.read(sys.argv[2:])
         if plain is not None:
-            from millrace import run
+            from millrace.run.command import Request, run
 
             options, command = plain
-            sys.exit(run.run(run.Request(command, options)))
+            sys.exit(run(Request(command, options)))
     if sys.flags.no_site:  # bin/millrace starts Python without site for `run`; typer is in the folders that site adds
         import site
 

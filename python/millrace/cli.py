@@ -14,11 +14,12 @@ from typing import Callable, List, Optional, Sequence
 
 import typer
 
-from millrace import __version__, prefix, settings
-from millrace import run as running
-from millrace.cluster import cli as cluster
-from millrace.evaluate import cli as evaluation
-from millrace.model import cli as modelling
+from millrace import __version__, prefix
+from millrace.run import command as running
+from millrace.run import settings
+from millrace.tools.cluster import cli as cluster
+from millrace.tools.evaluate import cli as evaluation
+from millrace.tools.model import cli as modelling
 
 app = typer.Typer(
     help="Millrace makes MPI programs write shared files at the speed of one sequential stream.",
@@ -152,7 +153,7 @@ def doctor(
     """
     from rich.console import Console
 
-    from millrace import doctor as diagnosis
+    from millrace.doctor import diagnosis
 
     facts = diagnosis.diagnose(path, os.environ, ctx.meta["command"])
     if as_json:
@@ -251,7 +252,7 @@ def demo(
     ),
 ) -> None:
     """Run programs with and without Millrace, compare files and times."""
-    from millrace.demo import main as demonstration
+    from millrace.tools.demo import main as demonstration
 
     raise typer.Exit(demonstration.run(demonstration.Options(output, quick, only, budget, picture, nodes)))
 

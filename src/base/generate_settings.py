@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what follows from the table of settings (python/millrace/setting_table.py) into the source tree:
+"""Writes what follows from the table of settings (python/millrace/run/setting_table.py) into the source tree:
 src/base/setting_table.hpp, include/millrace/hints.h and the tables of docs/reference/settings.md.
 With --check it only compares: exit status 1 if a file is stale."""
 
@@ -15,7 +15,7 @@ from collections.abc import Callable
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
-from millrace.setting_table import FOR_USERS, OTHER_VARIABLES, SETTINGS, Setting  # noqa: E402
+from millrace.run.setting_table import FOR_USERS, OTHER_VARIABLES, SETTINGS, Setting  # noqa: E402
 from millrace.units import parse_bytes, parse_duration  # noqa: E402
 
 HERE = "src/base/generate_settings.py"

@@ -47,7 +47,7 @@ ssize_t write_some_at(int fd, const void* data, std::size_t bytes, off_t at) {
 
 }  // namespace
 
-const staging::Calls calls{::read, write_some, ::pread, write_some_at, ::lseek, ::poll};
+const staging::EndCalls calls{::read, write_some, ::pread, write_some_at, ::lseek, ::poll};
 
 void synced(int fd) { engine.synced(fd); }
 

@@ -38,8 +38,8 @@ Argument memory_argument(std::int32_t kind, const staging::MemoryRange& range) {
 
 }  // namespace
 
-Outcome Call::prepare(const Handles& handles, std::uint64_t symbol, const millrace_argument* arguments,
-                      std::uint64_t count) {
+Outcome Invocation::prepare(const Handles& handles, std::uint64_t symbol, const millrace_argument* arguments,
+                            std::uint64_t count) {
   if (count > staging::channel::integers_max + staging::channel::reals_max)
     return Outcome::failed(E2BIG, about_call({Code::unsupported, E2BIG}));
   if (arguments == nullptr && count > 0) return Outcome::failed(EINVAL, "arguments is NULL");
@@ -52,8 +52,8 @@ Outcome Call::prepare(const Handles& handles, std::uint64_t symbol, const millra
     if (one.kind == MILLRACE_REAL32) arguments_.push_back(Argument::real(static_cast<float>(one.real)));
     if (one.kind == MILLRACE_CALL) arguments_.push_back(Argument::call());
     if (one.kind < MILLRACE_IN || one.kind > MILLRACE_INOUT) continue;
-    Memory memory;
-    if (!Memory::find(handles, one.device, one.address, one.bytes, memory))
+    HeldMemory memory;
+    if (!HeldMemory::find(handles, one.device, one.address, one.bytes, memory))
       return Outcome::failed(EBADF, "the device of an argument is not open");
     if (one.address == nullptr && one.bytes > 0)
       return Outcome::failed(EFAULT, "the memory of an argument is NULL");
@@ -63,7 +63,7 @@ Outcome Call::prepare(const Handles& handles, std::uint64_t symbol, const millra
   return 0;
 }
 
-Result<std::uint64_t> Call::run(OpenChannel& channel, OpenDevice* device) const {
+Result<std::uint64_t> Invocation::run(OpenChannel& channel, OpenDevice* device) const {
   return channel.channel->invoke(symbol_, arguments_, device != nullptr ? &device->get() : nullptr);
 }
 
@@ -108,7 +108,7 @@ int millrace_install(millrace_channel* channel, const char* path, std::uint64_t*
   return with_int<OpenChannel>(__func__, channel, [=](Library&, OpenChannel& open) -> Outcome {
     if (path == nullptr || library == nullptr) return Outcome::failed(EINVAL, "path or library is NULL");
     std::string why;
-    const Result<Channel::Library> installed = open.channel->install(path, why);
+    const Result<Channel::LibraryId> installed = open.channel->install(path, why);
     if (!installed) return {installed.status(), std::move(why)};
     *library = static_cast<std::uint64_t>(*installed);
     return 0;
@@ -119,7 +119,7 @@ int millrace_find(millrace_channel* channel, std::uint64_t library, const char* 
   return with_int<OpenChannel>(__func__, channel, [=](Library&, OpenChannel& open) -> Outcome {
     if (name == nullptr || symbol == nullptr) return Outcome::failed(EINVAL, "name or symbol is NULL");
     std::string why;
-    const Result<Channel::Symbol> found = open.channel->find(Channel::Library{library}, name, why);
+    const Result<Channel::Symbol> found = open.channel->find(Channel::LibraryId{library}, name, why);
     if (!found) return {found.status(), std::move(why)};
     *symbol = static_cast<std::uint64_t>(*found);
     return 0;
@@ -128,7 +128,7 @@ int millrace_find(millrace_channel* channel, std::uint64_t library, const char* 
 
 int millrace_uninstall(millrace_channel* channel, std::uint64_t library) {
   return with_int<OpenChannel>(__func__, channel, [=](Library&, OpenChannel& open) -> Outcome {
-    const Status status = open.channel->uninstall(Channel::Library{library});
+    const Status status = open.channel->uninstall(Channel::LibraryId{library});
     return {status, status.error() == EINVAL ? "no such library is installed" : ""};
   });
 }
@@ -136,7 +136,7 @@ int millrace_uninstall(millrace_channel* channel, std::uint64_t library) {
 int millrace_invoke(millrace_channel* channel, std::uint64_t symbol, const millrace_argument* arguments,
                     std::uint64_t count, millrace_device* device, std::uint64_t* returned) {
   return with_int<OpenChannel>(__func__, channel, [=](Library& library, OpenChannel& open) -> Outcome {
-    Call call;
+    Invocation call;
     const std::shared_ptr<OpenDevice> memory = library.handles.find<OpenDevice>(device);
     if (device != nullptr && memory == nullptr) return Outcome::failed(EBADF);
     if (Outcome outcome = call.prepare(library.handles, symbol, arguments, count); outcome.value() < 0)

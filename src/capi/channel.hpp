@@ -17,7 +17,7 @@ namespace millrace::capi {
 // A channel that the program has opened. Thread safe.
 struct OpenChannel {
   using Handle = millrace_channel;
-  static constexpr Kind kind = Kind::channel;
+  static constexpr HandleKind kind = HandleKind::channel;
 
   explicit OpenChannel(std::unique_ptr<staging::Channel> made) : channel(std::move(made)) {}
   const std::unique_ptr<staging::Channel> channel;
@@ -25,7 +25,7 @@ struct OpenChannel {
 
 // A call of a function on the host, in the form that the room staging takes. It keeps the devices of its
 // arguments alive. Not thread safe.
-class Call {
+class Invocation {
  public:
   // Takes the arguments. Returns 0, or the errno of the first wrong argument.
   Outcome prepare(const Handles& handles, std::uint64_t symbol, const millrace_argument* arguments,

@@ -20,7 +20,7 @@ class Library;
 class OpenDevice {
  public:
   using Handle = millrace_device;
-  static constexpr Kind kind = Kind::device;
+  static constexpr HandleKind kind = HandleKind::device;
 
   // `which` is the argument of millrace_device_open(). Null: `outcome` has the reason.
   static std::shared_ptr<OpenDevice> open(Library& library, const std::string& which, Outcome& outcome);

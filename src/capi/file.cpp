@@ -74,7 +74,8 @@ bool fits_file(std::uint64_t bytes, std::uint64_t offset) {
   return bytes <= INT64_MAX && offset <= INT64_MAX - bytes;
 }
 
-std::shared_ptr<File> File::open(const char* path, int flags, unsigned permissions, Outcome& outcome) {
+std::shared_ptr<OwnedFile> OwnedFile::open(const char* path, int flags, unsigned permissions,
+                                           Outcome& outcome) {
   constexpr int known = MILLRACE_READ | MILLRACE_WRITE | MILLRACE_CREATE | MILLRACE_TRUNCATE |
                         MILLRACE_EXCLUSIVE | MILLRACE_APPEND;
   const bool reads = (flags & MILLRACE_READ) != 0;
@@ -102,33 +103,33 @@ std::shared_ptr<File> File::open(const char* path, int flags, unsigned permissio
     outcome = Outcome::failed(error, std::string("'") + path + "'");
     return nullptr;
   }
-  return std::make_shared<File>(std::move(fd));
+  return std::make_shared<OwnedFile>(std::move(fd));
 }
 
-File::File(Fd fd) : fd_(std::move(fd)), regular_(is_regular(fd_.get())) {}
+OwnedFile::OwnedFile(Fd fd) : fd_(std::move(fd)), regular_(is_regular(fd_.get())) {}
 
-Outcome File::write(const Memory& from, std::optional<std::uint64_t> offset) const {
+Outcome OwnedFile::write(const HeldMemory& from, std::optional<std::uint64_t> offset) const {
   return move_all(from.range, fd_.get(), offset, false, true);
 }
 
-Outcome File::read(const Memory& to, std::optional<std::uint64_t> offset) const {
+Outcome OwnedFile::read(const HeldMemory& to, std::optional<std::uint64_t> offset) const {
   return move_all(to.range, fd_.get(), offset, true, regular_);
 }
 
-Outcome File::seek(std::int64_t offset, int whence) const {
+Outcome OwnedFile::seek(std::int64_t offset, int whence) const {
   const int known = whence == MILLRACE_SET ? SEEK_SET : (whence == MILLRACE_CURRENT ? SEEK_CUR : SEEK_END);
   if (whence < MILLRACE_SET || whence > MILLRACE_END) return Outcome::failed(EINVAL, "no such whence");
   return outcome_of(::lseek(fd_.get(), offset, known));
 }
 
-Outcome File::size() const {
+Outcome OwnedFile::size() const {
   struct stat about {};
   if (::fstat(fd_.get(), &about) != 0) return Outcome::failed(errno);
   return S_ISREG(about.st_mode) ? Outcome(about.st_size)
                                 : Outcome::failed(ESPIPE, "only regular files have a size");
 }
 
-Outcome File::truncate(std::uint64_t bytes) const {
+Outcome OwnedFile::truncate(std::uint64_t bytes) const {
   if (bytes > INT64_MAX) return Outcome::failed(EFBIG);
   int result = 0;
   do {
@@ -137,7 +138,7 @@ Outcome File::truncate(std::uint64_t bytes) const {
   return outcome_of(result);
 }
 
-Outcome File::sync() const {
+Outcome OwnedFile::sync() const {
   int result = 0;
   do {
     result = ::fdatasync(fd_.get());
@@ -147,7 +148,7 @@ Outcome File::sync() const {
   return outcome;
 }
 
-Outcome File::close() {
+Outcome OwnedFile::close() {
   const int fd = fd_.release();
   // Linux closes the descriptor even if close(2) fails. EINTR says nothing about the file.
   return fd >= 0 && ::close(fd) != 0 && errno != EINTR ? Outcome::failed(errno) : Outcome();

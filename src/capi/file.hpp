@@ -16,19 +16,19 @@
 namespace millrace::capi {
 
 // An open file, pipe or socket. It owns the descriptor, and uses the descriptor's own position. Thread safe.
-class File {
+class OwnedFile {
  public:
   using Handle = millrace_file;
-  static constexpr Kind kind = Kind::file;
+  static constexpr HandleKind kind = HandleKind::file;
 
   // `flags` are MILLRACE_READ and others. Null: `outcome` has the reason.
-  static std::shared_ptr<File> open(const char* path, int flags, unsigned permissions, Outcome& outcome);
-  explicit File(Fd fd);
+  static std::shared_ptr<OwnedFile> open(const char* path, int flags, unsigned permissions, Outcome& outcome);
+  explicit OwnedFile(Fd fd);
 
   int descriptor() const { return fd_.get(); }
   // Without an offset, these two use the descriptor's position.
-  Outcome write(const Memory& from, std::optional<std::uint64_t> offset) const;
-  Outcome read(const Memory& to, std::optional<std::uint64_t> offset) const;
+  Outcome write(const HeldMemory& from, std::optional<std::uint64_t> offset) const;
+  Outcome read(const HeldMemory& to, std::optional<std::uint64_t> offset) const;
   Outcome seek(std::int64_t offset, int whence) const;
   Outcome size() const;
   Outcome truncate(std::uint64_t bytes) const;
@@ -37,7 +37,7 @@ class File {
   Outcome close();
 
   // Moves the descriptor into another File, for a child of fork().
-  std::shared_ptr<File> moved() { return std::make_shared<File>(std::move(fd_)); }
+  std::shared_ptr<OwnedFile> moved() { return std::make_shared<OwnedFile>(std::move(fd_)); }
 
   // The number of requests that have begun and whose wait has not finished.
   mutable std::atomic<unsigned> requests{0};

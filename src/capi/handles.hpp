@@ -9,7 +9,7 @@
 
 namespace millrace::capi {
 
-enum class Kind : std::uint64_t { file = 1, device = 2, request = 3, channel = 4, queue = 5 };
+enum class HandleKind : std::uint64_t { file = 1, device = 2, request = 3, channel = 4, queue = 5 };
 
 // The table of the program's handles. A handle is a number that no pointer can have. So the library detects
 // an invalid handle and never follows it:

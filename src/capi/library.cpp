@@ -69,7 +69,7 @@ void Library::after_fork_in_child() {
   if (Library* parents = one.load()) {
     auto* made = new Library;
     made->parent_ = parents;
-    made->handles.inherit<File>(parents->handles, [](File& file) { return file.moved(); });
+    made->handles.inherit<OwnedFile>(parents->handles, [](OwnedFile& file) { return file.moved(); });
     one.store(made);
   }
   making.unlock();

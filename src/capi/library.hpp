@@ -21,7 +21,7 @@ class Library {
   const Settings settings;
   Handles handles;
   staging::Pool pool;
-  staging::Requests requests;
+  staging::AsyncRequests requests;
 
  private:
   Library();
@@ -34,7 +34,7 @@ class Library {
 
 // The calls for reading and writing files, as in the preload of plain files (src/plain), with early writeback
 // if the program syncs its files.
-extern const staging::Calls calls;
+extern const staging::EndCalls calls;
 void synced(int fd);
 
 }  // namespace millrace::capi

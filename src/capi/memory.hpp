@@ -10,13 +10,13 @@
 namespace millrace::capi {
 
 // A range of the program's memory. It keeps the device of the memory alive.
-struct Memory {
+struct HeldMemory {
   std::shared_ptr<OpenDevice> device;  // null: memory of this process
   staging::MemoryRange range;
 
   // False: `device` is neither null nor open.
   static bool find(const Handles& handles, millrace_device* device, const void* address, std::uint64_t bytes,
-                   Memory& memory) {
+                   HeldMemory& memory) {
     memory.device = handles.find<OpenDevice>(device);
     if (device != nullptr && memory.device == nullptr) return false;
     memory.range = {memory.device != nullptr ? &memory.device->get() : nullptr, staging::address_of(address),

@@ -22,7 +22,7 @@ namespace millrace::capi {
 class CommandQueue {
  public:
   using Handle = millrace_queue;
-  static constexpr Kind kind = Kind::queue;
+  static constexpr HandleKind kind = HandleKind::queue;
   using Ticket = std::uint64_t;
   // A command returns the result that wait() passes to the program.
   using Command = std::function<Result<std::uint64_t>()>;

@@ -95,7 +95,7 @@ int millrace_queue_call(millrace_queue* queue, millrace_channel* channel, std::u
     if (ticket == nullptr) return Outcome::failed(EINVAL, "ticket is NULL");
     const std::shared_ptr<OpenChannel> runs = library.handles.find<OpenChannel>(channel);
     if (runs == nullptr) return Outcome::failed(EBADF, "the channel is not open");
-    const auto call = std::make_shared<Call>();
+    const auto call = std::make_shared<Invocation>();
     if (Outcome outcome = call->prepare(library.handles, symbol, arguments, count); outcome.value() < 0)
       return outcome;
     return submitted(

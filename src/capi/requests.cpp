@@ -11,13 +11,13 @@ namespace {
 using namespace millrace::capi;
 using millrace::Result;
 using millrace::Status;
+using millrace::staging::AsyncRequests;
 using millrace::staging::Moved;
-using millrace::staging::Requests;
 
 // The objects that a transfer uses until the end of its wait.
 class Uses {
  public:
-  Uses(std::shared_ptr<File> file, std::shared_ptr<OpenDevice> device)
+  Uses(std::shared_ptr<OwnedFile> file, std::shared_ptr<OpenDevice> device)
       : file_(std::move(file)), device_(std::move(device)) {
     ++file_->requests;
   }
@@ -26,31 +26,31 @@ class Uses {
   ~Uses() { --file_->requests; }
 
  private:
-  std::shared_ptr<File> file_;
+  std::shared_ptr<OwnedFile> file_;
   std::shared_ptr<OpenDevice> device_;
 };
 
-// A request of the program: a context of staging::Requests, and the objects that its transfer uses. Thread
-// safe.
+// A request of the program: a context of staging::AsyncRequests, and the objects that its transfer uses.
+// Thread safe.
 class Request {
  public:
   using Handle = millrace_request;
-  static constexpr Kind kind = Kind::request;
+  static constexpr HandleKind kind = HandleKind::request;
 
-  explicit Request(Requests::Context context) : context_(context) {}
+  explicit Request(AsyncRequests::ContextId context) : context_(context) {}
 
   Outcome begin(Library& library, bool reads, millrace_file* file, millrace_device* device,
                 const void* address, std::uint64_t bytes, std::uint64_t offset) {
-    Memory memory;
-    std::shared_ptr<File> open = library.handles.find<File>(file);
-    if (open == nullptr || !Memory::find(library.handles, device, address, bytes, memory))
+    HeldMemory memory;
+    std::shared_ptr<OwnedFile> open = library.handles.find<OwnedFile>(file);
+    if (open == nullptr || !HeldMemory::find(library.handles, device, address, bytes, memory))
       return Outcome::failed(EBADF);
     if (!fits_file(bytes, offset))
       return Outcome::failed(EINVAL, "the offset and the bytes go past 2^63 - 1");
     const int fd = open->descriptor();
     const std::lock_guard lock(mutex_);
     auto uses = std::make_shared<Uses>(std::move(open), std::move(memory.device));
-    Requests& all = library.requests;
+    AsyncRequests& all = library.requests;
     const Status status =
         reads ? all.read(context_, fd, offset, memory.range) : all.write(context_, fd, offset, memory.range);
     if (status.code() == millrace::Code::invalid)
@@ -96,7 +96,7 @@ class Request {
     if (uses_ == before) uses_.reset();
   }
 
-  const Requests::Context context_;
+  const AsyncRequests::ContextId context_;
   std::mutex mutex_;
   std::shared_ptr<Uses> uses_;  // guarded by mutex_
 };
@@ -107,7 +107,7 @@ int millrace_request_init(millrace_request** request) {
   return guarded_int(__func__, [&]() -> Outcome {
     if (request == nullptr) return Outcome::failed(EINVAL, "request is NULL");
     Library& library = Library::get();
-    const Result<Requests::Context> context = library.requests.init();
+    const Result<AsyncRequests::ContextId> context = library.requests.init();
     if (!context)
       return {context.status(), "there are too many requests: end some with millrace_request_fini"};
     *request = library.handles.add(std::make_shared<Request>(*context));

@@ -19,17 +19,17 @@ inline constexpr std::array<std::uint8_t, 12> v4_prefix = {0, 0, 0, 0, 0, 0, 0, 
 
 // An address and a port, in the form that agents send to each other. IPv4 addresses are mapped
 // (::ffff:a.b.c.d). Link-local addresses are not possible, because they are valid on one host only.
-struct Address {
+struct NetAddress {
   std::array<std::uint8_t, 16> ip{};
   std::uint16_t port = 0;  // little endian
   std::uint16_t reserved = 0;
 
   bool is_v4() const { return std::equal(v4_prefix.begin(), v4_prefix.end(), ip.begin()); }
-  friend bool operator==(const Address&, const Address&) = default;
+  friend bool operator==(const NetAddress&, const NetAddress&) = default;
 };
-static_assert(sizeof(Address) == 20);
+static_assert(sizeof(NetAddress) == 20);
 
-struct Transfer {
+struct StreamTransfer {
   std::size_t bytes = 0;
   bool blocked = false;  // no more bytes can move now
   bool ended = false;    // the peer has closed its end
@@ -45,12 +45,12 @@ class Stream {
   virtual Result<bool> finish_connect() = 0;
   // The stream's error since the last call, if there is one.
   virtual Status error() = 0;
-  virtual Result<Transfer> receive(std::span<std::byte> to) = 0;
-  virtual Result<Transfer> send(std::span<const std::byte> from) = 0;
+  virtual Result<StreamTransfer> receive(std::span<std::byte> to) = 0;
+  virtual Result<StreamTransfer> send(std::span<const std::byte> from) = 0;
   // The stream's number in an event loop.
   virtual int descriptor() const = 0;
   // The address of the other end; all zeros if unknown.
-  virtual Address peer() const = 0;
+  virtual NetAddress peer() const = 0;
 };
 
 // A port to which other hosts connect. Not thread safe.
@@ -69,7 +69,7 @@ class Net {
   virtual ~Net() = default;
   // Listens on all addresses of this host, at a port that the implementation chooses.
   virtual Result<std::unique_ptr<Listener>> listen() = 0;
-  virtual Result<std::unique_ptr<Stream>> connect(const Address& to) = 0;
+  virtual Result<std::unique_ptr<Stream>> connect(const NetAddress& to) = 0;
 };
 
 }  // namespace millrace::io

@@ -18,10 +18,10 @@ Request request_of(Op op, std::vector<std::string>& parts) {
   return request;
 }
 
-TEST(Transfer, ContinuesAShortWriteWhereItStopped) {
+TEST(VectoredTransfer, ContinuesAShortWriteWhereItStopped) {
   std::vector<std::string> parts = {"abc", "", "defg", "h"};
   Request request = request_of(Op::write, parts);
-  Transfer transfer(request, Cache::used);
+  VectoredTransfer transfer(request, Cache::used);
   ASSERT_TRUE(transfer.advance(5));
   EXPECT_EQ(transfer.offset(), 105U);
   EXPECT_EQ(transfer.next().size(), 2U);
@@ -32,11 +32,11 @@ TEST(Transfer, ContinuesAShortWriteWhereItStopped) {
   EXPECT_EQ(transfer.moved(), 8U);
 }
 
-TEST(Transfer, GapsAreSteppedOver) {
+TEST(VectoredTransfer, GapsAreSteppedOver) {
   std::vector<std::string> parts = {"abc", "de", "fgh"};
   Request request = request_of(Op::write, parts);
   request.data.insert(request.data.begin() + 2, {nullptr, 40});
-  Transfer transfer(request, Cache::used);
+  VectoredTransfer transfer(request, Cache::used);
   EXPECT_EQ(transfer.next().size(), 2U);
   EXPECT_EQ(transfer.offset(), 100U);
   ASSERT_TRUE(transfer.advance(4));
@@ -50,11 +50,11 @@ TEST(Transfer, GapsAreSteppedOver) {
   EXPECT_EQ(transfer.moved(), 8U);
 }
 
-TEST(Transfer, CallsAreCutAtMultiplesOfTheirBound) {
+TEST(VectoredTransfer, CallsAreCutAtMultiplesOfTheirBound) {
   std::vector<std::string> parts = {"abc", "defghijklmnopqrs", "tu", "v"};
   Request request = request_of(Op::write, parts);
   request.data.insert(request.data.begin() + 3, {nullptr, 2});
-  Transfer transfer(request, Cache::used, 8);
+  VectoredTransfer transfer(request, Cache::used, 8);
   std::string told;
   do {
     const auto some = transfer.next();
@@ -72,11 +72,11 @@ TEST(Transfer, CallsAreCutAtMultiplesOfTheirBound) {
   EXPECT_EQ(transfer.moved(), 22U);
 }
 
-TEST(Transfer, ErrorOfOnePieceLeavesTheOthers) {
+TEST(VectoredTransfer, ErrorOfOnePieceLeavesTheOthers) {
   std::vector<std::string> parts = {"abc", "de", "fgh"};
   Request request = request_of(Op::write, parts);
   request.data.insert(request.data.begin() + 2, {nullptr, 40});
-  Transfer transfer(request, Cache::used);
+  VectoredTransfer transfer(request, Cache::used);
   transfer.next();
   ASSERT_TRUE(transfer.advance(-EIO));
   ASSERT_EQ(transfer.next().size(), 1U);
@@ -86,41 +86,41 @@ TEST(Transfer, ErrorOfOnePieceLeavesTheOthers) {
   EXPECT_EQ(transfer.moved(), 3U);
 }
 
-TEST(Transfer, InterruptedCallIsMadeAgain) {
+TEST(VectoredTransfer, InterruptedCallIsMadeAgain) {
   std::vector<std::string> parts = {"abc"};
   Request request = request_of(Op::write, parts);
-  Transfer transfer(request, Cache::used);
+  VectoredTransfer transfer(request, Cache::used);
   EXPECT_TRUE(transfer.advance(-EINTR));
   EXPECT_TRUE(transfer.advance(-EAGAIN));
   EXPECT_EQ(transfer.moved(), 0U);
 }
 
-TEST(Transfer, ErrorKeepsWhatWasMovedBefore) {
+TEST(VectoredTransfer, ErrorKeepsWhatWasMovedBefore) {
   std::vector<std::string> parts = {"abcdef"};
   Request request = request_of(Op::write, parts);
-  Transfer transfer(request, Cache::used);
+  VectoredTransfer transfer(request, Cache::used);
   EXPECT_TRUE(transfer.advance(4));
   EXPECT_FALSE(transfer.advance(-ENOSPC));
   EXPECT_EQ(transfer.status().code(), Code::no_space);
   EXPECT_EQ(transfer.moved(), 4U);
 }
 
-TEST(Transfer, WriteWithoutProgressIsAnErrorAndReadAtEndIsNot) {
+TEST(VectoredTransfer, WriteWithoutProgressIsAnErrorAndReadAtEndIsNot) {
   std::vector<std::string> parts = {"abcdef"};
   Request write = request_of(Op::write, parts);
-  Transfer stuck(write, Cache::used);
+  VectoredTransfer stuck(write, Cache::used);
   EXPECT_FALSE(stuck.advance(0));
   EXPECT_EQ(stuck.status().code(), Code::io);
   Request read = request_of(Op::read, parts);
-  Transfer end(read, Cache::used);
+  VectoredTransfer end(read, Cache::used);
   EXPECT_FALSE(end.advance(0));
   EXPECT_TRUE(end.status().ok());
 }
 
-TEST(Transfer, DirectWriteGoesOnFromABlock) {
+TEST(VectoredTransfer, DirectWriteGoesOnFromABlock) {
   std::vector<std::string> parts = {std::string(16384, 'x')};
   Request request = request_of(Op::write, parts);
-  Transfer transfer(request, Cache::passed_in_blocks);
+  VectoredTransfer transfer(request, Cache::passed_in_blocks);
   EXPECT_TRUE(transfer.advance(5000));
   EXPECT_EQ(transfer.moved(), 4096U);
   EXPECT_FALSE(transfer.advance(100)) << "less than a block is no progress";

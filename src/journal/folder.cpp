@@ -95,7 +95,7 @@ Status put_state(const Fd& log, Start& start, const StateSector& sector, bool du
                  : io::write_at(log, sizeof(FileHeader), bytes);
 }
 
-void set_state(const Fd& log, Start& start, State state) {
+void set_state(const Fd& log, Start& start, LogState state) {
   StateSector sector = start.sector;
   sector.state = state;
   (void)put_state(log, start, sector);
@@ -112,7 +112,7 @@ Status retire(const Fd& log, const std::string& path) {
   const Result<std::size_t> begin = read_start(log, std::as_writable_bytes(std::span(&start, 1)));
   const bool whole = begin && *begin == sizeof start;  // otherwise the log has no record
   StateSector sector = start.sector;
-  sector.state = State::done;
+  sector.state = LogState::done;
   if (whole) (void)put_state(log, start, sector);  // the process may die before the removal
   const Status removed = io::remove_durably(path);
   if (removed.ok() || removed.code() == Code::not_found) return {};
@@ -153,7 +153,8 @@ Result<std::uint64_t> progress_in(const std::string& directory, const ReadStart&
   return progress;
 }
 
-Identity identity_of(Kind kind, const Fd& target, const Result<FileIdentity>& identity, std::uint64_t group) {
+Identity identity_of(LogKind kind, const Fd& target, const Result<FileIdentity>& identity,
+                     std::uint64_t group) {
   Identity made{kind, identity ? *identity : FileIdentity(), 0, io::path_of(target.get())};
   made.boot = io::boot_number();
   made.group = group;

@@ -49,7 +49,7 @@ std::string suffix_of(std::uint64_t inode);
 
 // Replaces the state. Only for the owner of the log, or the holder of its lock.
 Status put_state(const Fd& log, Start& start, const StateSector& sector, bool durably = false);
-void set_state(const Fd& log, Start& start, State state);
+void set_state(const Fd& log, Start& start, LogState state);
 void show_progress(const Fd& log, Start& start);
 // Removes a log whose records nobody needs any more, also for the time after a crash of the node. If its name
 // stays, the log says on the disk that it is done, and recovery only removes it. An error: neither was
@@ -69,7 +69,7 @@ Result<bool> is_recovering(const std::string& directory);
 Result<std::uint64_t> progress_in(const std::string& directory, const ReadStart& read);
 
 // The identity that a log stores for its open target, without the time of creation and the stamps' clock.
-Identity identity_of(Kind kind, const Fd& target, const Result<FileIdentity>& identity,
+Identity identity_of(LogKind kind, const Fd& target, const Result<FileIdentity>& identity,
                      std::uint64_t group = 0);
 
 // Makes a log of these records, which are in the order of writing. `sector`: the state that the log gets. The

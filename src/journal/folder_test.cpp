@@ -26,7 +26,7 @@ class Folder : public ::testing::Test {
   }
   ~Folder() override { fs::remove_all(root); }
 
-  static Identity rescue() { return {Kind::rescue, {1, 2, 3, 4, 0}, 0, "/data/file"}; }
+  static Identity rescue() { return {LogKind::rescue, {1, 2, 3, 4, 0}, 0, "/data/file"}; }
   std::vector<Named> logs() const { return std::move(*logs_of(root, rescue().target, read_start)); }
   void save_one() const {
     const std::string text = "saved";
@@ -76,7 +76,7 @@ TEST_F(Folder, WhatARankSavesIsACommittedLog) {
   const Summary summary = scan(source);
   EXPECT_EQ(summary.verdict, Verdict::clean);
   EXPECT_TRUE(summary.committed);
-  EXPECT_EQ(summary.header.kind, Kind::rescue);
+  EXPECT_EQ(summary.header.kind, LogKind::rescue);
   EXPECT_EQ(path_of(summary.header), "/data/file");
 }
 
@@ -119,16 +119,16 @@ TEST_F(Folder, OnlyLogsThatMayBeOfTheTargetAreFound) {
 TEST_F(Folder, TheStateOfALogAndItsMarkDoNotTouchEachOther) {
   save_one();
   Named log = std::move(logs().at(0));
-  set_state(log.file, log.start, State::draining);
+  set_state(log.file, log.start, LogState::draining);
   show_progress(log.file, log.start);
   EXPECT_TRUE(pass_over(log).ok());
   Start now = logs().at(0).start;
-  EXPECT_EQ(now.sector.state, State::draining);
+  EXPECT_EQ(now.sector.state, LogState::draining);
   EXPECT_EQ(now.sector.progress, 1U);
   EXPECT_EQ(now.sector.passed_over, 1U);
-  set_state(log.file, now, State::open);
+  set_state(log.file, now, LogState::open);
   show_progress(log.file, now);
-  EXPECT_EQ(logs().at(0).start.sector.state, State::open);
+  EXPECT_EQ(logs().at(0).start.sector.state, LogState::open);
   EXPECT_EQ(logs().at(0).start.sector.progress, 2U);
   EXPECT_EQ(logs().at(0).start.sector.passed_over, 1U);
   const std::string bytes = content(log.path);
@@ -139,7 +139,7 @@ TEST_F(Folder, TheStateOfALogAndItsMarkDoNotTouchEachOther) {
 TEST_F(Folder, AStateThatIsDamagedIsNotTakenForAMark) {
   save_one();
   const Named log = std::move(logs().at(0));
-  const StateSector wrong = sealed({State::draining, 1, 1}, log.start.header.checksum + 1);
+  const StateSector wrong = sealed({LogState::draining, 1, 1}, log.start.header.checksum + 1);
   ASSERT_TRUE(io::write_at(log.file, sizeof(FileHeader), std::as_bytes(std::span(&wrong, 1))).ok());
   EXPECT_EQ(logs().at(0).start.sector.passed_over, 0U);
 }
@@ -148,14 +148,14 @@ TEST_F(Folder, AStateThatIsDamagedIsNotTakenForAMark) {
 TEST_F(Folder, AStateThatIsBeingReplacedIsReadAgain) {
   save_one();
   Named log = std::move(logs().at(0));
-  set_state(log.file, log.start, State::draining);
+  set_state(log.file, log.start, LogState::draining);
   int reads = 0;
   const Result<Named> seen = look_at(log.path, [&reads](const Fd& file, std::span<std::byte> into) {
     const Result<std::size_t> got = read_start(file, into);
     if (++reads == 1) into[sizeof(FileHeader)] = std::byte{1};  // the old state
     return got;
   });
-  EXPECT_EQ(seen->start.sector.state, State::draining);
+  EXPECT_EQ(seen->start.sector.state, LogState::draining);
 }
 
 TEST_F(Folder, ALogOfVersion3IsMarkedAsItsBuildUnderstandsIt) {
@@ -174,7 +174,7 @@ TEST_F(Folder, ALogWhoseNameStaysSaysThatItIsDone) {
   fs::rename(log.path, aside);
   fs::create_directory(log.path);  // unlink(2) refuses folders
   EXPECT_TRUE(retire(log.file, log.path).ok());
-  EXPECT_EQ(look_at(aside)->start.sector.state, State::done);
+  EXPECT_EQ(look_at(aside)->start.sector.state, LogState::done);
   EXPECT_TRUE(retire(log.file, aside).ok());
   EXPECT_FALSE(fs::exists(aside));
 }

@@ -26,9 +26,9 @@ inline constexpr std::uint32_t record_magic = 0x6365524d;  // "MRec"
 inline constexpr std::size_t path_max = 4000;
 inline constexpr std::uint64_t payload_max = 1 * MiB;
 
-enum class Kind : std::uint32_t { overflow = 1, ledger = 2, rescue = 3 };
+enum class LogKind : std::uint32_t { overflow = 1, ledger = 2, rescue = 3 };
 // done: the target's disk has all records of this log and of the logs that it leads.
-enum class State : std::uint32_t { open = 1, draining = 2, done = 3 };
+enum class LogState : std::uint32_t { open = 1, draining = 2, done = 3 };
 // The processes that may write to the target beside the state that the log notes.
 enum class Writers : std::uint32_t {
   owner = 0,   // the owner of the log, until the end of its life
@@ -51,7 +51,7 @@ struct FileHeader {
   std::uint64_t mark;
   std::uint64_t group;
   char path[path_max];
-  Kind kind;
+  LogKind kind;
   std::uint32_t clock;
   std::uint64_t checksum;
 };
@@ -61,14 +61,14 @@ static_assert(offsetof(FileHeader, device) == 24 && offsetof(FileHeader, birth_n
               offsetof(FileHeader, kind) == 4080 && offsetof(FileHeader, checksum) == 4088);
 
 // A place between two records: behind `records` records, which have `payload_bytes`.
-struct Place {
+struct LogPlace {
   std::uint64_t position = 0;  // in the file; 0: before the first record
   std::uint64_t records = 0;
   std::uint64_t payload_bytes = 0;
 };
 
 struct StateSector {
-  State state = {};  // 0: never written, which means open
+  LogState state = {};  // 0: never written, which means open
   std::uint32_t passed_over = 0;
   std::uint64_t progress = 0;
   Writers writers = Writers::owner;
@@ -76,7 +76,7 @@ struct StateSector {
   FileState target = {};
   std::uint64_t alive_ns = 0;
   std::uint64_t leader = 0;
-  Place begin = {};
+  LogPlace begin = {};
   std::uint64_t agent = 0;
   std::uint64_t checksum = 0;
   char reserved2[408] = {};
@@ -116,7 +116,7 @@ inline std::uint64_t header_checksum(const RecordHeader& header, std::uint64_t s
 
 // The use of a log, and its target.
 struct Identity {
-  Kind kind = Kind::overflow;
+  LogKind kind = LogKind::overflow;
   FileIdentity target;
   std::uint64_t created_ns = 0;
   std::string path;
@@ -151,7 +151,7 @@ inline bool all_zero(std::span<const std::byte> bytes) {
 
 // The sector with its checksum. `seed`: the file header's checksum.
 inline StateSector sealed(StateSector sector, std::uint64_t seed) {
-  if (sector.state == State()) sector.state = State::open;
+  if (sector.state == LogState()) sector.state = LogState::open;
   sector.checksum = checksum(&sector, offsetof(StateSector, checksum), seed);
   return sector;
 }
@@ -176,7 +176,7 @@ constexpr std::uint64_t record_bytes(std::uint64_t length) {
   return sizeof(RecordHeader) + ((length + 7) & ~std::uint64_t{7});
 }
 
-inline bool sound(const Place& begin) {
+inline bool sound(const LogPlace& begin) {
   if (begin.position == 0) return begin.records == 0 && begin.payload_bytes == 0;
   const std::uint64_t bytes = begin.position - sizeof(Start);  // of the records before
   return begin.position >= sizeof(Start) && begin.position <= INT64_MAX && begin.position % 8 == 0 &&
@@ -186,7 +186,8 @@ inline bool sound(const Place& begin) {
 // True if the state is valid. A sector of zeros is valid too: it has never reached the disk.
 inline bool sound(const Start& start) {
   const StateSector& now = start.sector;
-  const bool known = now.state >= State::open && now.state <= State::done && now.writers <= Writers::nodes;
+  const bool known =
+      now.state >= LogState::open && now.state <= LogState::done && now.writers <= Writers::nodes;
   const bool right = now.checksum == checksum(&now, offsetof(StateSector, checksum), start.header.checksum);
   return (known && right && sound(now.begin) && now.passed_over <= 1 && now.reserved == 0 &&
           all_zero(std::as_bytes(std::span(now.reserved2)))) ||

@@ -31,16 +31,16 @@ bool has_header(const Summary& summary) {
   return summary.verdict == Verdict::clean || summary.verdict == Verdict::torn || summary.end > 0;
 }
 
-const char* name(State state) {
-  return state == State::draining ? "draining" : state == State::done ? "done" : "open";
+const char* name(LogState state) {
+  return state == LogState::draining ? "draining" : state == LogState::done ? "done" : "open";
 }
 
 const char* name(Writers writers) {
   return writers == Writers::nobody ? "nobody" : writers == Writers::nodes ? "nodes" : "owner";
 }
 
-const char* name(Kind kind) {
-  return kind == Kind::ledger ? "ledger" : kind == Kind::rescue ? "rescue" : "overflow";
+const char* name(LogKind kind) {
+  return kind == LogKind::ledger ? "ledger" : kind == LogKind::rescue ? "rescue" : "overflow";
 }
 
 // The fields in the order of the output.

@@ -22,12 +22,12 @@ void repair(std::vector<std::byte>& bytes) {
   std::memcpy(&header, bytes.data(), sizeof header);
   std::memcpy(header.magic, magic, sizeof magic);
   header.version = version;
-  header.kind = static_cast<Kind>(1 + static_cast<unsigned>(header.kind) % 3);
+  header.kind = static_cast<LogKind>(1 + static_cast<unsigned>(header.kind) % 3);
   header.path_length %= path_max;
   header.checksum = header_checksum(header);
   std::memcpy(bytes.data(), &header, sizeof header);
   if (bytes.size() < sizeof(Start)) return;
-  const StateSector sector = sealed({State::draining}, header.checksum);
+  const StateSector sector = sealed({LogState::draining}, header.checksum);
   std::memcpy(bytes.data() + sizeof header, &sector, sizeof sector);
   std::uint64_t sequence = 0;
   for (std::size_t at = sizeof(Start); bytes.size() - at >= sizeof(RecordHeader);) {

@@ -21,8 +21,8 @@ TEST(Journal, ReadsBackWhatWasWritten) {
   JournalReader reader(source);
   ASSERT_EQ(reader.open(), Verdict::clean);
   EXPECT_EQ(target_of(reader.header()), (FileIdentity{8, 9, 10, 11, 0}));
-  EXPECT_EQ(reader.header().kind, Kind::ledger);
-  EXPECT_EQ(reader.state().state, State::open);
+  EXPECT_EQ(reader.header().kind, LogKind::ledger);
+  EXPECT_EQ(reader.state().state, LogState::open);
   EXPECT_EQ(read_all(journal.bytes()).records, journal.written);
   const Summary summary = scan(source);
   EXPECT_EQ(summary.verdict, Verdict::clean);
@@ -105,7 +105,7 @@ TEST(Journal, RecordsOfAnotherJournalAreRefused) {
   TestJournal one;
   one.append(0, "secret");
   one.finish();
-  TestJournal other(Identity{Kind::ledger, {8, 10}, 0, "/other"});
+  TestJournal other(Identity{LogKind::ledger, {8, 10}, 0, "/other"});
   other.append(0, "public");
   other.finish();
   std::vector<std::byte> mixed = one.bytes();
@@ -159,9 +159,9 @@ TEST(Journal, ACommitTellsWhatWasSafeBeforeItWasWritten) {
 
 TEST(Journal, ABeginThatNoWriterLeavesIsCorrupt) {
   const std::vector<std::byte> bytes = small_journal().bytes();
-  for (const Place& begin :
-       {Place{8, 0, 0}, Place{sizeof(Start) + 4, 0, 0}, Place{0, 1, 0}, Place{UINT64_MAX - 7, 0, 0},
-        Place{sizeof(Start) + 64, 2, 8}, Place{sizeof(Start) + 64, 1, 65}}) {
+  for (const LogPlace& begin : {LogPlace{8, 0, 0}, LogPlace{sizeof(Start) + 4, 0, 0}, LogPlace{0, 1, 0},
+                                LogPlace{UINT64_MAX - 7, 0, 0}, LogPlace{sizeof(Start) + 64, 2, 8},
+                                LogPlace{sizeof(Start) + 64, 1, 65}}) {
     Start start{};
     std::memcpy(&start, bytes.data(), sizeof start);
     start.sector.begin = begin;
@@ -177,14 +177,14 @@ TEST(Journal, AnUnknownKindIsCorrupt) {
   std::vector<std::byte> bytes = journal.bytes();
   FileHeader header;
   std::memcpy(&header, bytes.data(), sizeof header);
-  header.kind = static_cast<Kind>(4);
+  header.kind = static_cast<LogKind>(4);
   header.checksum = header_checksum(header);
   std::memcpy(bytes.data(), &header, sizeof header);
   EXPECT_EQ(read_all(bytes).verdict, Verdict::corrupt);
 }
 
 TEST(Journal, PathLongerThanItsFieldIsCut) {
-  TestJournal journal(Identity{Kind::overflow, {2, 3}, 4, std::string(10'000, 'p')});
+  TestJournal journal(Identity{LogKind::overflow, {2, 3}, 4, std::string(10'000, 'p')});
   journal.finish();
   const std::vector<std::byte> bytes = journal.bytes();
   const Fd source = file_of(bytes);

@@ -57,9 +57,9 @@ void Log::sync() {
   flush();
 }
 
-bool Log::set_state(State state) {
-  const State now = start_.now().sector.state;
-  if (now == State::done || now == state) return false;
+bool Log::set_state(LogState state) {
+  const LogState now = start_.now().sector.state;
+  if (now == LogState::done || now == state) return false;
   start_.change().state = state;
   put_state();
   return true;
@@ -82,7 +82,7 @@ void Log::set_agent(std::uint64_t number) {
   put_state();
 }
 
-void Log::forget(const Place& place) {
+void Log::forget(const LogPlace& place) {
   if (place.records <= start_.now().sector.begin.records) return;
   start_.change().begin = place;
   put_state();

@@ -59,16 +59,16 @@ class Log {
 
   // Other processes see the latest state as soon as the storage has written it. States between may be left
   // out. True if the state is another one. State::done is the last one.
-  bool set_state(State state);
+  bool set_state(LogState state);
   void show_life(bool progress);
   // 0: the file's mtime is the last sign of life.
   void set_alive(std::uint64_t alive_ns);
   // The agent that brings the records to the target: the number of its page (transport/presence.hpp), or 0.
   void set_agent(std::uint64_t number);
   // The end of the records appended so far.
-  Place place() const { return {file_bytes(), appended_.records, appended_.payload_bytes}; }
+  LogPlace place() const { return {file_bytes(), appended_.records, appended_.payload_bytes}; }
   // Recovery shall not use the records before `place` any more. Places only grow.
-  void forget(const Place& place);
+  void forget(const LogPlace& place);
   // The number of records that recovery does not use even after a crash of the node. It takes a sync() after
   // forget().
   std::uint64_t forgotten() const { return forgotten_; }

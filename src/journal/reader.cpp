@@ -71,10 +71,10 @@ Verdict JournalReader::open() {
   // Checks the checksum before the version: a damaged version field is not another version.
   if (header.checksum != header_checksum(header)) return verdict_ = Verdict::corrupt;
   if (header.version != version) return verdict_ = Verdict::unsupported;
-  const bool known = header.kind >= Kind::overflow && header.kind <= Kind::rescue;
+  const bool known = header.kind >= LogKind::overflow && header.kind <= LogKind::rescue;
   const bool right = known && header.path_length <= path_max;
   if (!right || !sound(start_)) return verdict_ = Verdict::corrupt;
-  if (const Place& begin = start_.sector.begin; begin.position != 0) {
+  if (const LogPlace& begin = start_.sector.begin; begin.position != 0) {
     position_ = begin.position;
     sequence_ = begin.records;
     payload_bytes_ = begin.payload_bytes;

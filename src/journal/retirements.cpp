@@ -10,12 +10,12 @@ namespace millrace::journal {
 
 void Retirements::add(Retired log) {
   const std::uint32_t number = next_++;
-  Log made{std::make_shared<const Fd>(std::move(log.file)), std::move(log.path), std::move(log.target),
-           log.identity, log.ledger};
+  RetiredLog made{std::make_shared<const Fd>(std::move(log.file)), std::move(log.path), std::move(log.target),
+                  log.identity, log.ledger};
   start(number, logs_.emplace(number, std::move(made)).first->second);
 }
 
-void Retirements::start(std::uint32_t number, Log& log) {
+void Retirements::start(std::uint32_t number, RetiredLog& log) {
   io::Request request;
   request.op = io::Op::call;
   request.token = std::uint64_t{owner_} << 32 | number;
@@ -56,7 +56,7 @@ void Retirements::complete(const io::Completion& completion) {
   if (found == logs_.end()) return;
   ++completions_;
   --in_flight_;
-  Log& log = found->second;
+  RetiredLog& log = found->second;
   log.in_flight = false;
   if (completion.status.ok()) {
     logs_.erase(found);

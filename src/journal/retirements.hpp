@@ -57,7 +57,7 @@ class Retirements {
   std::vector<std::string> take_messages() { return std::exchange(messages_, {}); }
 
  private:
-  struct Log {
+  struct RetiredLog {
     std::shared_ptr<const Fd> file;
     std::string path, target;
     FileIdentity identity;
@@ -66,12 +66,12 @@ class Retirements {
     bool last = false;    // the process ends after this try
     Status refused = {};  // by the last try
   };
-  void start(std::uint32_t number, Log& log);
+  void start(std::uint32_t number, RetiredLog& log);
 
   io::Storage& storage_;
   std::uint32_t owner_;
   std::uint32_t next_ = 0;
-  std::map<std::uint32_t, Log> logs_;  // by the number in the token
+  std::map<std::uint32_t, RetiredLog> logs_;  // by the number in the token
   std::uint32_t in_flight_ = 0;
   std::uint64_t completions_ = 0;
   std::uint64_t now_ns_ = 0, tried_ns_ = 0;

@@ -39,7 +39,7 @@ class Retiring : public ::testing::Test {
   void retire_a_stuck_log() {
     io::Owned made = *io::create_owned(root, suffix);
     path = made.path;
-    const Start start = start_of({Kind::ledger, {1, 2}, 0, "/data"});
+    const Start start = start_of({LogKind::ledger, {1, 2}, 0, "/data"});
     ASSERT_TRUE(io::write_durably(made.file, 0, std::as_bytes(std::span(&start, 1))).ok());
     fs::rename(path, path + "-aside");
     fs::create_directory(path);
@@ -101,7 +101,7 @@ TEST_F(Retiring, ALogThatTheDiskDoesNotTakeBackCountsAsLivingUntilItDoes) {
   run(second / 2);
   EXPECT_TRUE(retirements.refused().empty());
   EXPECT_FALSE(is_living());
-  EXPECT_EQ(look_at(path + "-aside")->start.sector.state, State::done);
+  EXPECT_EQ(look_at(path + "-aside")->start.sector.state, LogState::done);
 }
 
 TEST_F(Retiring, TheEndOfTheProcessIsTheLastTry) {

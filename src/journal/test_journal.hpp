@@ -31,7 +31,7 @@ using Written = std::pair<std::uint64_t, std::string>;  // offset, data
 // Writes a journal in memory.
 struct TestJournal {
   static Identity identity() {
-    return {Kind::ledger, {8, 9, 10, 11, 0}, 1'700'000'000'000'000'000, "/data/out.h5"};
+    return {LogKind::ledger, {8, 9, 10, 11, 0}, 1'700'000'000'000'000'000, "/data/out.h5"};
   }
 
   explicit TestJournal(const Identity& who = identity(), io::MemoryOptions options = {})

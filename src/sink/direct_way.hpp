@@ -36,14 +36,14 @@ class DirectWay {
   DirectWay& operator=(const DirectWay&) = delete;
 
   // True if aligned parts of this run go past the page cache.
-  bool takes(const Run& run) {
+  bool takes(const WriteRun& run) {
     if (refused_) return false;
     if (!always_ && !(measures(run) && meter_->takes_direct(run.length))) return false;
     if (!handle_) open();
     return handle_.has_value();
   }
   // Takes the completion of a write of this run. `direct`: it went past the page cache.
-  void wrote(const Run& run, bool direct, const io::Completion& completion) {
+  void wrote(const WriteRun& run, bool direct, const io::Completion& completion) {
     // The file system cannot write past the page cache, although it has opened the file. All its files know
     // now.
     if (run.direct && !direct) {
@@ -59,7 +59,7 @@ class DirectWay {
   std::optional<io::Handle> handle() const { return handle_; }
 
  private:
-  bool measures(const Run& run) const {
+  bool measures(const WriteRun& run) const {
     return meter_ != nullptr && run.gaps == 0 && run.length >= metered_min_bytes_;
   }
   void open() {

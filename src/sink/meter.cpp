@@ -28,7 +28,7 @@ bool Meter::takes_direct(std::uint64_t bytes) {
 }
 
 void Meter::took(bool direct, std::uint64_t bytes, std::uint64_t begin_ns, std::uint64_t end_ns) {
-  Way& way = ways_[direct ? 1 : 0];
+  WayTimes& way = ways_[direct ? 1 : 0];
   if (end_ns <= begin_ns) return;
   const std::uint64_t from = std::max(begin_ns, way.last_end_ns);
   way.bytes += bytes;
@@ -42,7 +42,7 @@ void Meter::took(bool direct, std::uint64_t bytes, std::uint64_t begin_ns, std::
   }
   const auto& [cached, past] = ways_;
   if (std::min(cached.bytes, past.bytes) < trial_bytes / 2) return;
-  const auto cost = [](const Way& one, const Way& other) {
+  const auto cost = [](const WayTimes& one, const WayTimes& other) {
     return static_cast<__uint128_t>(one.ns) * other.bytes;
   };
   better_ = cost(past, cached) < cost(cached, past) ? 1 : 0;

@@ -35,13 +35,13 @@ class Meter {
   void took(bool direct, std::uint64_t bytes, std::uint64_t begin_ns, std::uint64_t end_ns);
 
  private:
-  struct Way {
+  struct WayTimes {
     std::uint64_t bytes = 0;
     std::uint64_t ns = 0;
     std::uint64_t last_end_ns = 0;
   };
 
-  std::array<Way, 2> ways_{};  // [0] through the page cache, [1] past it
+  std::array<WayTimes, 2> ways_{};  // [0] through the page cache, [1] past it
   bool synced_ = false;
   bool refused_ = false;
   std::size_t better_ = 0;

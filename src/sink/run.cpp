@@ -13,14 +13,14 @@ namespace {
 constexpr std::uint64_t block = io::direct_alignment;
 
 // Appends bytes to the last part if that part has the same kind, or else begins a new part.
-void extend(std::vector<Run>& parts, bool direct, std::uint64_t offset, const std::byte* from,
+void extend(std::vector<WriteRun>& parts, bool direct, std::uint64_t offset, const std::byte* from,
             std::uint64_t bytes) {
   if (bytes == 0) return;
   if (parts.empty() || parts.back().direct != direct) parts.push_back({offset, 0, {}, direct});
   parts.back().append(from, bytes);
 }
 
-void extend(std::vector<Run>& parts, bool direct, const Run& whole) {
+void extend(std::vector<WriteRun>& parts, bool direct, const WriteRun& whole) {
   std::uint64_t at = whole.offset;
   for (const iovec& piece : whole.data) {
     extend(parts, direct, at, static_cast<const std::byte*>(piece.iov_base), piece.iov_len);
@@ -30,7 +30,7 @@ void extend(std::vector<Run>& parts, bool direct, const Run& whole) {
 
 }  // namespace
 
-void Run::append(const std::byte* from, std::uint64_t bytes) {
+void WriteRun::append(const std::byte* from, std::uint64_t bytes) {
   // An iovec has no const pointer, but no code writes through this one.
   auto* const memory = const_cast<std::byte*>(from);
   length += bytes;
@@ -41,15 +41,15 @@ void Run::append(const std::byte* from, std::uint64_t bytes) {
   }
 }
 
-void Run::leave_gap(std::uint64_t bytes) {
+void WriteRun::leave_gap(std::uint64_t bytes) {
   length += bytes;
   gap_bytes += bytes;
   ++gaps;
   data.push_back({nullptr, bytes});
 }
 
-std::vector<Run> split_direct(const Run& run, std::uint64_t direct_min) {
-  std::vector<Run> fine;
+std::vector<WriteRun> split_direct(const WriteRun& run, std::uint64_t direct_min) {
+  std::vector<WriteRun> fine;
   std::uint64_t at = run.offset;
   for (const iovec& piece : run.data) {
     const auto* const from = static_cast<const std::byte*>(piece.iov_base);
@@ -66,8 +66,8 @@ std::vector<Run> split_direct(const Run& run, std::uint64_t direct_min) {
     }
     at = end;
   }
-  std::vector<Run> parts;
-  for (const Run& part : fine) extend(parts, part.direct && part.length >= direct_min, part);
+  std::vector<WriteRun> parts;
+  for (const WriteRun& part : fine) extend(parts, part.direct && part.length >= direct_min, part);
   return parts;
 }
 

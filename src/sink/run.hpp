@@ -13,7 +13,7 @@
 namespace millrace::sink {
 
 // A range of the file and the memory to write there, in order. A run may have gaps (io::Request).
-struct Run {
+struct WriteRun {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;  // gaps included
   std::vector<iovec> data;
@@ -36,6 +36,6 @@ struct Run {
 //   file:  ..|....####|####|####|##..        # = bytes of the run
 //            buffered | direct  | buffered
 //
-std::vector<Run> split_direct(const Run& run, std::uint64_t direct_min);
+std::vector<WriteRun> split_direct(const WriteRun& run, std::uint64_t direct_min);
 
 }  // namespace millrace::sink

@@ -28,7 +28,7 @@ Extent blocks(Extent bytes) {
 
 struct Sink::Impl {
   struct Write {
-    Run run;
+    WriteRun run;
     std::vector<Ticket> tickets;  // each ticket waits for this write
     std::uint64_t sequence = 0;
   };
@@ -66,10 +66,10 @@ struct Sink::Impl {
   std::uint32_t writes_flying = 0;
   bool own_sync_flying = false;
 
-  void add(const Segment& segment, Ticket ticket);
+  void add(const SinkSegment& segment, Ticket ticket);
   bool gathers(Extent next) const;
   void close_open();
-  void enqueue(Run run, const std::vector<Ticket>& its_tickets);
+  void enqueue(WriteRun run, const std::vector<Ticket>& its_tickets);
   void start();
   bool blocked(const Write& write) const;
   void submit(io::Request request, Flight flight);
@@ -97,7 +97,7 @@ bool Sink::Impl::gathers(Extent next) const {
 }
 
 // Adds a segment to the open write. Closes that write if it is full or the segment does not follow.
-void Sink::Impl::add(const Segment& segment, Ticket ticket) {
+void Sink::Impl::add(const SinkSegment& segment, Ticket ticket) {
   Extent left{segment.offset, segment.offset + segment.length};
   const std::byte* data = segment.data;
   while (!left.empty()) {
@@ -128,21 +128,21 @@ void Sink::Impl::close_open() {
   if (!direct.takes(full.run)) {
     enqueue(std::move(full.run), full.tickets);
   } else {
-    std::vector<Run> parts = split_direct(full.run, options.direct_min_bytes);
+    std::vector<WriteRun> parts = split_direct(full.run, options.direct_min_bytes);
     for (const Ticket ticket : full.tickets) tickets.add(ticket, parts.size() - 1);
-    for (Run& part : parts) enqueue(std::move(part), full.tickets);
+    for (WriteRun& part : parts) enqueue(std::move(part), full.tickets);
   }
   start();
 }
 
-void Sink::Impl::enqueue(Run run, const std::vector<Ticket>& its_tickets) {
+void Sink::Impl::enqueue(WriteRun run, const std::vector<Ticket>& its_tickets) {
   waiting.push_back({std::move(run), its_tickets, next_sequence++});
 }
 
 bool Sink::Impl::blocked(const Write& write) const {
   return std::any_of(flying.begin(), flying.end(), [&](const auto& one) {
     if (one.second.op != io::Op::write) return false;
-    const Run& other = one.second.write.run;
+    const WriteRun& other = one.second.write.run;
     if (other.extent().intersects(write.run.extent())) return true;
     return (other.direct || write.run.direct) &&
            blocks(other.extent()).intersects(blocks(write.run.extent()));
@@ -271,10 +271,10 @@ Sink::Sink(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Sink::~Sink() { impl_->storage.release(impl_->file); }
 
-Ticket Sink::put(std::span<const Segment> batch) {
+Ticket Sink::put(std::span<const SinkSegment> batch) {
   // The batch itself counts as a write, so that it cannot complete before put() has added all its segments.
   const Ticket ticket = impl_->tickets.give(1);
-  for (const Segment& segment : batch) {
+  for (const SinkSegment& segment : batch) {
     impl_->counters.segments += 1;
     impl_->add(segment, ticket);
   }

@@ -19,7 +19,7 @@
 namespace millrace::sink {
 
 // `length` bytes at `data`, for `offset` of the file.
-struct Segment {
+struct SinkSegment {
   std::uint64_t offset = 0;
   const std::byte* data = nullptr;
   std::uint64_t length = 0;
@@ -81,7 +81,7 @@ class Sink {
 
   // Takes a batch, in order. An empty batch completes at once. put() never blocks and never refuses. So the
   // caller bounds the bytes of open tickets, or looks at backlog().
-  Ticket put(std::span<const Segment> batch);
+  Ticket put(std::span<const SinkSegment> batch);
   // Also starts the last write, which is not full yet.
   void flush();
   // Flushes, and starts a datasync when all earlier writes have completed. The ticket's status is the sticky

@@ -51,7 +51,7 @@ class SinkTest : public testing::Test {
     EXPECT_EQ(storage->in_flight(), 0U);
   }
   Ticket put(std::uint64_t offset, std::uint64_t length) {
-    const Segment segment{offset, memory(offset, length), length};
+    const SinkSegment segment{offset, memory(offset, length), length};
     return sink->put({&segment, 1});
   }
   // Memory filled by position: byte = position mod 251. Congruent to the offset modulo a page.
@@ -119,7 +119,7 @@ TEST_F(SinkTest, WritesAreCutAtMultiplesOfTheLargest) {
 TEST_F(SinkTest, ManyScatteredPiecesOfMemoryStayWithinOneSystemCall) {
   start();
   std::vector<std::byte> scattered(8192);
-  std::vector<Segment> batch;
+  std::vector<SinkSegment> batch;
   for (std::uint64_t i = 0; i < 4096; ++i) batch.push_back({i, &scattered[2 * i], 1});
   sink->put(batch);
   sink->flush();
@@ -176,7 +176,7 @@ TEST_F(SinkTest, SmallSegmentsThatLieApartShareARequest) {
 TEST_F(SinkTest, LaterWriteToTheSameBytesWins) {
   start({.max_delay_polls = 10});
   std::vector<std::byte> older(5000, std::byte{1});
-  const Segment first{100, older.data(), older.size()};
+  const SinkSegment first{100, older.data(), older.size()};
   sink->put({&first, 1});
   sink->flush();
   put(200, 1000);
@@ -321,7 +321,7 @@ std::uint64_t random_case(std::uint64_t seed, bool direct) {
   };
   for (int i = 0; i < 60; ++i) {
     auto* const block = static_cast<std::byte*>(std::aligned_alloc(4096, 64 * KiB));
-    std::vector<Segment> batch;
+    std::vector<SinkSegment> batch;
     std::uint64_t used = 0;
     std::uint64_t at = pick(model.size());
     if (pick(2) == 0) at &= ~std::uint64_t{4095};

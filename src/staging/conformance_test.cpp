@@ -27,7 +27,7 @@ TEST_P(DeviceTest, CopiesBeginAnywhereInAnAllocation) {
   const Bytes bytes = pattern(10'000);
   Memory memory(*device, bytes);
   Bytes part(777);
-  ASSERT_TRUE(copy_now(*device, Direction::to_host, memory.at() + 1234, part).ok());
+  ASSERT_TRUE(copy_now(*device, CopyDirection::to_host, memory.at() + 1234, part).ok());
   EXPECT_TRUE(std::equal(part.begin(), part.end(), bytes.begin() + 1234));
 }
 
@@ -37,18 +37,18 @@ TEST_P(DeviceTest, CopiesOfAQueueAreInTheirOrder) {
   Result<std::unique_ptr<Queue>> queue = device->open_queue();
   ASSERT_TRUE(queue.ok());
   std::deque<Bytes> host;
-  std::vector<Ticket> tickets;
+  std::vector<CopyTicket> tickets;
   for (unsigned i = 0; i < 4; ++i) {
     host.push_back(pattern(size, i));
     host.emplace_back(size);
-    for (const Direction direction : {Direction::to_device, Direction::to_host}) {
-      Bytes& bytes = host[host.size() - (direction == Direction::to_device ? 2 : 1)];
-      const Result<Ticket> ticket = (*queue)->post(direction, memory.at(), bytes);
+    for (const CopyDirection direction : {CopyDirection::to_device, CopyDirection::to_host}) {
+      Bytes& bytes = host[host.size() - (direction == CopyDirection::to_device ? 2 : 1)];
+      const Result<CopyTicket> ticket = (*queue)->post(direction, memory.at(), bytes);
       ASSERT_TRUE(ticket.ok());
       tickets.push_back(*ticket);
     }
   }
-  for (const Ticket ticket : tickets) EXPECT_TRUE((*queue)->wait(ticket).ok());
+  for (const CopyTicket ticket : tickets) EXPECT_TRUE((*queue)->wait(ticket).ok());
   for (std::size_t i = 0; i < host.size(); i += 2) EXPECT_EQ(host[i], host[i + 1]) << i;
 }
 
@@ -57,7 +57,7 @@ TEST_P(DeviceTest, PollSaysInTimeThatACopyIsOver) {
   Bytes host(100'000);
   Result<std::unique_ptr<Queue>> queue = device->open_queue();
   ASSERT_TRUE(queue.ok());
-  const Result<Ticket> ticket = (*queue)->post(Direction::to_host, memory.at(), host);
+  const Result<CopyTicket> ticket = (*queue)->post(CopyDirection::to_host, memory.at(), host);
   ASSERT_TRUE(ticket.ok());
   Result<bool> over = false;
   for (int tries = 0; tries < 20'000 && over.ok() && !*over; ++tries) {
@@ -74,14 +74,14 @@ TEST_P(DeviceTest, MoreCopiesInFlightThanAllowedAreRefused) {
   Result<std::unique_ptr<Queue>> queue = device->open_queue();
   ASSERT_TRUE(queue.ok());
   Bytes host(64);
-  std::vector<Ticket> tickets;
+  std::vector<CopyTicket> tickets;
   for (std::size_t i = 0; i < device->caps().in_flight_max; ++i) {
-    const Result<Ticket> ticket = (*queue)->post(Direction::to_host, memory.at(), host);
+    const Result<CopyTicket> ticket = (*queue)->post(CopyDirection::to_host, memory.at(), host);
     ASSERT_TRUE(ticket.ok()) << i;
     tickets.push_back(*ticket);
   }
-  EXPECT_EQ((*queue)->post(Direction::to_host, memory.at(), host).status().code(), Code::invalid);
-  for (const Ticket ticket : tickets) EXPECT_TRUE((*queue)->wait(ticket).ok());
+  EXPECT_EQ((*queue)->post(CopyDirection::to_host, memory.at(), host).status().code(), Code::invalid);
+  for (const CopyTicket ticket : tickets) EXPECT_TRUE((*queue)->wait(ticket).ok());
 }
 
 TEST_P(DeviceTest, AWrongAddressIsAFaultAndNothingElse) {
@@ -90,7 +90,7 @@ TEST_P(DeviceTest, AWrongAddressIsAFaultAndNothingElse) {
   Result<std::unique_ptr<Queue>> queue = device->open_queue();
   ASSERT_TRUE(queue.ok());
   Bytes host(4096);
-  const Result<Ticket> wrong = (*queue)->post(Direction::to_host, Address{4096}, host);
+  const Result<CopyTicket> wrong = (*queue)->post(CopyDirection::to_host, Address{4096}, host);
   const Status status = wrong.ok() ? (*queue)->wait(*wrong) : wrong.status();
   EXPECT_EQ(status.error(), EFAULT);
   EXPECT_EQ(memory.get(), bytes);

@@ -14,8 +14,8 @@ namespace {
 enum class State : std::uint8_t { waits, runs, over };
 
 struct Job {
-  Ticket ticket;
-  Direction direction;
+  CopyTicket ticket;
+  CopyDirection direction;
   Address device;
   std::span<std::byte> host;
   State state = State::waits;
@@ -24,7 +24,7 @@ struct Job {
 
 class CopyQueue final : public Queue {
  public:
-  CopyQueue(const CopyOptions& options, Link& link, Copy copy)
+  CopyQueue(const CopyOptions& options, SimulatedLink& link, CopyFunction copy)
       : options_(options), link_(link), copy_(std::move(copy)) {}
   ~CopyQueue() override;
 
@@ -33,24 +33,24 @@ class CopyQueue final : public Queue {
   }
   Status mark() override { return {}; }
   Status settle() override { return {}; }  // programs cannot enqueue work on these devices
-  Result<Ticket> post(Direction direction, Address device, std::span<std::byte> host) override;
-  Result<bool> poll(Ticket ticket) override;
-  Status wait(Ticket ticket) override;
+  Result<CopyTicket> post(CopyDirection direction, Address device, std::span<std::byte> host) override;
+  Result<bool> poll(CopyTicket ticket) override;
+  Status wait(CopyTicket ticket) override;
 
  private:
-  Job* find(Ticket ticket);
-  Status forget(Ticket ticket);
+  Job* find(CopyTicket ticket);
+  Status forget(CopyTicket ticket);
   Status carry_out(const Job& job);
   void work();
 
   const CopyOptions options_;
-  Link& link_;
-  const Copy copy_;
+  SimulatedLink& link_;
+  const CopyFunction copy_;
   std::mutex mutex_;
   std::condition_variable some_work_;
   std::condition_variable some_over_;
   std::deque<Job> jobs_;  // guarded by mutex_
-  Ticket last_ = 0;       // guarded by mutex_
+  CopyTicket last_ = 0;   // guarded by mutex_
   bool stop_ = false;     // guarded by mutex_
   Worker worker_;
 };
@@ -64,19 +64,19 @@ CopyQueue::~CopyQueue() {
   worker_.join();
 }
 
-Job* CopyQueue::find(Ticket ticket) {
+Job* CopyQueue::find(CopyTicket ticket) {
   const auto job = std::ranges::find(jobs_, ticket, &Job::ticket);
   return job == jobs_.end() ? nullptr : &*job;
 }
 
-Status CopyQueue::forget(Ticket ticket) {
+Status CopyQueue::forget(CopyTicket ticket) {
   const auto job = std::ranges::find(jobs_, ticket, &Job::ticket);
   const Status status = job->status;
   jobs_.erase(job);
   return status;
 }
 
-Result<Ticket> CopyQueue::post(Direction direction, Address device, std::span<std::byte> host) {
+Result<CopyTicket> CopyQueue::post(CopyDirection direction, Address device, std::span<std::byte> host) {
   std::unique_lock lock(mutex_);
   if (jobs_.size() >= options_.in_flight_max) return Code::invalid;
   Job job{++last_, direction, device, host};
@@ -92,7 +92,7 @@ Result<Ticket> CopyQueue::post(Direction direction, Address device, std::span<st
   return job.ticket;
 }
 
-Result<bool> CopyQueue::poll(Ticket ticket) {
+Result<bool> CopyQueue::poll(CopyTicket ticket) {
   const std::lock_guard lock(mutex_);
   const Job* job = find(ticket);
   if (job == nullptr) return Code::invalid;
@@ -102,7 +102,7 @@ Result<bool> CopyQueue::poll(Ticket ticket) {
   return true;
 }
 
-Status CopyQueue::wait(Ticket ticket) {
+Status CopyQueue::wait(CopyTicket ticket) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.timeout_ms);
   std::unique_lock lock(mutex_);
   if (find(ticket) == nullptr) return Code::invalid;
@@ -144,19 +144,20 @@ bool Delays::any() const {
   return bytes_per_s[0] > 0 || bytes_per_s[1] > 0 || latency_ns[0] > 0 || latency_ns[1] > 0 || jitter_ns > 0;
 }
 
-Link::Clock::time_point Link::due(Direction direction, std::size_t bytes) {
+SimulatedLink::Steady::time_point SimulatedLink::due(CopyDirection direction, std::size_t bytes) {
   const auto way = static_cast<std::size_t>(direction);
   const double rate = delays_.bytes_per_s[way];
   const double seconds = rate > 0 ? static_cast<double>(bytes) / rate : 0;
   const std::lock_guard lock(mutex_);
   const std::uint64_t jitter = delays_.jitter_ns > 0 ? dice_() % (delays_.jitter_ns + 1) : 0;
-  Clock::time_point& free_at = free_at_[way];
-  free_at = std::max(free_at, Clock::now()) +
-            std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  Steady::time_point& free_at = free_at_[way];
+  free_at = std::max(free_at, Steady::now()) +
+            std::chrono::duration_cast<Steady::duration>(std::chrono::duration<double>(seconds));
   return free_at + std::chrono::nanoseconds(delays_.latency_ns[way] + jitter);
 }
 
-Result<std::unique_ptr<Queue>> open_copy_queue(const CopyOptions& options, Link& link, Copy copy) {
+Result<std::unique_ptr<Queue>> open_copy_queue(const CopyOptions& options, SimulatedLink& link,
+                                               CopyFunction copy) {
   auto queue = std::make_unique<CopyQueue>(options, link, std::move(copy));
   if (const Status status = queue->start(); !status.ok()) return status;
   return std::unique_ptr<Queue>(std::move(queue));

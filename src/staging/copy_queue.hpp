@@ -17,7 +17,7 @@
 
 namespace millrace::staging {
 
-// The rate and latency of a simulated link, by Direction. If all are zero, copies take no extra time.
+// The rate and latency of a simulated link, by CopyDirection. If all are zero, copies take no extra time.
 struct Delays {
   std::array<double, 2> bytes_per_s{};
   std::array<std::uint64_t, 2> latency_ns{};
@@ -28,18 +28,18 @@ struct Delays {
 };
 
 // A simulated link with two directions. All queues of a device share it. Thread safe.
-class Link {
+class SimulatedLink {
  public:
-  using Clock = std::chrono::steady_clock;
-  explicit Link(const Delays& delays) : delays_(delays), dice_(delays.seed) {}
+  using Steady = std::chrono::steady_clock;
+  explicit SimulatedLink(const Delays& delays) : delays_(delays), dice_(delays.seed) {}
   // Returns when a copy that begins now ends.
-  Clock::time_point due(Direction direction, std::size_t bytes);
+  Steady::time_point due(CopyDirection direction, std::size_t bytes);
 
  private:
   const Delays delays_;
   std::mutex mutex_;
-  std::array<Clock::time_point, 2> free_at_{};  // guarded by mutex_
-  std::mt19937_64 dice_;                        // guarded by mutex_
+  std::array<Steady::time_point, 2> free_at_{};  // guarded by mutex_
+  std::mt19937_64 dice_;                         // guarded by mutex_
 };
 
 // The options of queues that copy with the processor.
@@ -51,8 +51,9 @@ struct CopyOptions {
 };
 
 // Copies the bytes before it returns. Several queues' threads may call it at the same time.
-using Copy = std::function<Status(Direction, Address, std::span<std::byte>)>;
+using CopyFunction = std::function<Status(CopyDirection, Address, std::span<std::byte>)>;
 
-Result<std::unique_ptr<Queue>> open_copy_queue(const CopyOptions& options, Link& link, Copy copy);
+Result<std::unique_ptr<Queue>> open_copy_queue(const CopyOptions& options, SimulatedLink& link,
+                                               CopyFunction copy);
 
 }  // namespace millrace::staging

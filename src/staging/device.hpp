@@ -23,7 +23,7 @@ inline Address address_of(const void* pointer) {
   return Address{static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(pointer))};
 }
 
-enum class Direction : std::uint8_t { to_host = 0, to_device = 1 };
+enum class CopyDirection : std::uint8_t { to_host = 0, to_device = 1 };
 
 struct Caps {
   std::size_t alignment = 1;             // of host memory, for full speed; other alignments work too
@@ -33,7 +33,7 @@ struct Caps {
 };
 
 // The number of a copy in its queue. Numbers grow.
-using Ticket = std::uint64_t;
+using CopyTicket = std::uint64_t;
 
 // Carries out copies in the order in which they were posted. One thread uses a queue at a time, and the
 // device outlives it. A failed copy returns its error at its own poll() or wait(): EFAULT if the address is
@@ -49,13 +49,13 @@ class Queue {
   virtual Status settle() = 0;
   // Begins a copy. The caller keeps `host` valid and does not touch it until poll() or wait() has reported
   // the end of the copy. Code::invalid if in_flight_max tickets are open.
-  virtual Result<Ticket> post(Direction direction, Address device, std::span<std::byte> host) = 0;
+  virtual Result<CopyTicket> post(CopyDirection direction, Address device, std::span<std::byte> host) = 0;
   // True: the copy has succeeded. False: the copy is under way. After its end is reported once, a ticket is
   // not valid any more.
-  virtual Result<bool> poll(Ticket ticket) = 0;
+  virtual Result<bool> poll(CopyTicket ticket) = 0;
   // Waits for the end of the copy. Code::timeout after the device's bound: the copy may still run, and `host`
   // must never be used again.
-  virtual Status wait(Ticket ticket) = 0;
+  virtual Status wait(CopyTicket ticket) = 0;
 };
 
 // A device with its own memory. Thread safe. A child of fork() must not use its parent's devices

@@ -8,7 +8,7 @@
 
 namespace millrace::staging {
 
-const Calls libc_calls{::read, ::write, ::pread, ::pwrite, ::lseek, ::poll};
+const EndCalls libc_calls{::read, ::write, ::pread, ::pwrite, ::lseek, ::poll};
 
 namespace {
 

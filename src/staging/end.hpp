@@ -28,7 +28,7 @@ class End {
 };
 
 // The system calls for a descriptor. A preload uses libc's real functions here, and tests use faulty ones.
-struct Calls {
+struct EndCalls {
   ssize_t (*read)(int, void*, std::size_t);
   ssize_t (*write)(int, const void*, std::size_t);
   ssize_t (*pread)(int, void*, std::size_t, off_t);
@@ -36,14 +36,14 @@ struct Calls {
   off_t (*lseek)(int, off_t, int);
   int (*poll)(pollfd*, nfds_t, int);
 };
-extern const Calls libc_calls;
+extern const EndCalls libc_calls;
 
 // The end of a descriptor that the caller owns. Reads and writes at the descriptor's own position (also for
 // pipes and sockets), or from an offset on.
 class FileEnd final : public End {
  public:
-  explicit FileEnd(int fd, const Calls& calls = libc_calls) : calls_(calls), fd_(fd) {}
-  FileEnd(int fd, std::uint64_t offset, const Calls& calls = libc_calls)
+  explicit FileEnd(int fd, const EndCalls& calls = libc_calls) : calls_(calls), fd_(fd) {}
+  FileEnd(int fd, std::uint64_t offset, const EndCalls& calls = libc_calls)
       : calls_(calls), fd_(fd), positioned_(true), offset_(offset) {}
 
   ssize_t write(std::span<const std::byte> from) override;
@@ -52,7 +52,7 @@ class FileEnd final : public End {
   void unread(std::uint64_t bytes) override;
 
  private:
-  const Calls& calls_;
+  const EndCalls& calls_;
   int fd_;
   bool positioned_ = false;
   std::uint64_t offset_ = 0;

@@ -111,9 +111,9 @@ int copy_to_device(void* device, const void* from, void* to, std::size_t bytes) 
 }  // namespace
 }  // namespace millrace::staging
 
-extern "C" __attribute__((visibility("default"))) const millrace::staging::Entry* millrace_device_entry(
+extern "C" __attribute__((visibility("default"))) const millrace::staging::DeviceEntry* millrace_device_entry(
     unsigned version) noexcept {
   using namespace millrace::staging;
-  static const Entry one{device_of, write, read, copy_to_host, copy_to_device};
+  static const DeviceEntry one{device_of, write, read, copy_to_host, copy_to_device};
   return version == entry_version ? &one : nullptr;
 }

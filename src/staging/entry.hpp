@@ -25,7 +25,7 @@ struct HostEnd {
   void (*unread)(void* self, std::uint64_t bytes);
 };
 
-struct Entry {
+struct DeviceEntry {
   // Returns the device of this memory, or null for memory that the host can access.
   void* (*device_of)(const void* pointer);
   // The functions of Pool. They return the bytes moved, or -errno.
@@ -37,6 +37,6 @@ struct Entry {
 };
 
 // Returns null if the library belongs to another version.
-using EntryFunction = const Entry* (*)(unsigned version);
+using EntryFunction = const DeviceEntry* (*)(unsigned version);
 
 }  // namespace millrace::staging

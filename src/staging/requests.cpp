@@ -8,7 +8,7 @@
 
 namespace millrace::staging {
 
-Requests::~Requests() {
+AsyncRequests::~AsyncRequests() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -17,23 +17,23 @@ Requests::~Requests() {
   for (const auto& worker : workers_) worker->join();
 }
 
-Result<Requests::Context> Requests::init() {
+Result<AsyncRequests::ContextId> AsyncRequests::init() {
   const std::lock_guard lock(mutex_);
   if (requests_.size() >= options_.contexts_max) return Status(Code::no_memory, EAGAIN);
-  const Context context{++last_};
-  requests_.emplace(context, Request{});
+  const ContextId context{++last_};
+  requests_.emplace(context, ContextRequest{});
   return context;
 }
 
-Status Requests::read(Context context, int fd, std::uint64_t offset, const MemoryRange& to) {
+Status AsyncRequests::read(ContextId context, int fd, std::uint64_t offset, const MemoryRange& to) {
   return submit(context, {State::queued, true, fd, offset, to, {}});
 }
 
-Status Requests::write(Context context, int fd, std::uint64_t offset, const MemoryRange& from) {
+Status AsyncRequests::write(ContextId context, int fd, std::uint64_t offset, const MemoryRange& from) {
   return submit(context, {State::queued, false, fd, offset, from, {}});
 }
 
-Status Requests::submit(Context context, const Request& request) {
+Status AsyncRequests::submit(ContextId context, const ContextRequest& request) {
   {
     const std::lock_guard lock(mutex_);
     const auto found = requests_.find(context);
@@ -47,7 +47,7 @@ Status Requests::submit(Context context, const Request& request) {
 }
 
 // Call it with mutex_ held. Succeeds if at least one worker runs.
-Status Requests::start_workers() {
+Status AsyncRequests::start_workers() {
   while (workers_.size() < std::max(options_.workers, 1U)) {
     auto worker = std::make_unique<Worker>();
     const Status status = worker->start([this] { work(); });
@@ -57,16 +57,16 @@ Status Requests::start_workers() {
   return {};
 }
 
-void Requests::work() {
+void AsyncRequests::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     some_queued_.wait(lock, [this] { return stop_ || !queue_.empty(); });
     if (stop_) return;
-    const Context context = queue_.front();
+    const ContextId context = queue_.front();
     queue_.pop_front();
-    Request& request = requests_.at(context);  // fini() does not remove a request under way
+    ContextRequest& request = requests_.at(context);  // fini() does not remove a request under way
     request.state = State::moving;
-    const Request copy = request;
+    const ContextRequest copy = request;
     lock.unlock();
     const Moved moved = carry_out(copy);
     lock.lock();
@@ -77,8 +77,8 @@ void Requests::work() {
 }
 
 // Moves the request in parts that a single call can move. A short part is the last.
-Moved Requests::carry_out(const Request& request) const {
-  Request part = request;
+Moved AsyncRequests::carry_out(const ContextRequest& request) const {
+  ContextRequest part = request;
   Moved moved;
   do {
     part.range.at = request.range.at + moved.bytes;
@@ -97,7 +97,7 @@ Moved Requests::carry_out(const Request& request) const {
   return moved;
 }
 
-Moved Requests::move_part(const Request& request) const {
+Moved AsyncRequests::move_part(const ContextRequest& request) const {
   const MemoryRange& range = request.range;
   if (range.device == nullptr) return move_host(request);
   FileEnd end(request.fd, request.offset, *options_.calls);
@@ -106,7 +106,7 @@ Moved Requests::move_part(const Request& request) const {
 }
 
 // The program's own memory needs no staging. It is cut into pieces too, and a short piece is the last.
-Moved Requests::move_host(const Request& request) const {
+Moved AsyncRequests::move_host(const ContextRequest& request) const {
   constexpr std::uint64_t piece_bytes = 4 * MiB;
   FileEnd end(request.fd, request.offset, *options_.calls);
   std::byte* memory = request.range.here();
@@ -123,14 +123,14 @@ Moved Requests::move_host(const Request& request) const {
   return moved;
 }
 
-Result<bool> Requests::query(Context context) const {
+Result<bool> AsyncRequests::query(ContextId context) const {
   const std::lock_guard lock(mutex_);
   const auto found = requests_.find(context);
   if (found == requests_.end() || found->second.state == State::free) return Code::invalid;
   return found->second.state == State::over;
 }
 
-Result<bool> Requests::over_within(Context context, std::uint64_t timeout_ms) {
+Result<bool> AsyncRequests::over_within(ContextId context, std::uint64_t timeout_ms) {
   constexpr std::uint64_t longest_ms = std::uint64_t{1000} * 3600 * 24 * 365;
   const std::chrono::milliseconds bound(std::min(timeout_ms, longest_ms));
   std::unique_lock lock(mutex_);
@@ -140,25 +140,27 @@ Result<bool> Requests::over_within(Context context, std::uint64_t timeout_ms) {
   return over;
 }
 
-Moved Requests::wait(Context context) {
+Moved AsyncRequests::wait(ContextId context) {
   std::unique_lock lock(mutex_);
   if (!is(context, State::free)) some_over_.wait(lock, [&] { return settled(context); });
   if (is(context, State::free)) return {0, Status(Code::invalid, EINVAL)};
-  Request& request = requests_.at(context);
+  ContextRequest& request = requests_.at(context);
   request.state = State::free;
   return request.moved;
 }
 
 // Call it with mutex_ held. Looks the context up each time, because another thread may end it. A context that
 // does not exist counts as free.
-bool Requests::is(Context context, State state) const {
+bool AsyncRequests::is(ContextId context, State state) const {
   const auto found = requests_.find(context);
   return (found == requests_.end() ? State::free : found->second.state) == state;
 }
 
-bool Requests::settled(Context context) const { return is(context, State::over) || is(context, State::free); }
+bool AsyncRequests::settled(ContextId context) const {
+  return is(context, State::over) || is(context, State::free);
+}
 
-Status Requests::fini(Context context) {
+Status AsyncRequests::fini(ContextId context) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.timeout_ms);
   std::unique_lock lock(mutex_);
   std::erase(queue_, context);

@@ -20,7 +20,7 @@ struct RequestOptions {
   unsigned workers = 4;               // the most requests that move at the same time
   std::size_t contexts_max = 1024;    // the most contexts
   std::uint64_t timeout_ms = 60'000;  // fini() waits this long for a request under way
-  const Calls* calls = &libc_calls;
+  const EndCalls* calls = &libc_calls;
   // Finds the device of memory for which a call has failed with EFAULT. Returns null if no device owns the
   // memory. The pointer itself may be null.
   Device* (*device_of)(const void* pointer) = nullptr;
@@ -31,33 +31,33 @@ struct RequestOptions {
 // result of a request is the number of bytes before an error. Thread safe.
 //
 //   init -> context -> write -> query ... -> wait -> write -> wait -> fini
-class Requests {
+class AsyncRequests {
  public:
-  enum class Context : std::uint64_t {};
+  enum class ContextId : std::uint64_t {};
 
   // Worker threads start with the first request. The pool outlives this object.
-  Requests(Pool& pool, const RequestOptions& options) : pool_(pool), options_(options) {}
+  AsyncRequests(Pool& pool, const RequestOptions& options) : pool_(pool), options_(options) {}
   // Waits for requests under way, and drops requests that wait for a worker.
-  ~Requests();
+  ~AsyncRequests();
 
-  Result<Context> init();
+  Result<ContextId> init();
   // Code::invalid if the context does not exist, or if wait() has not returned its last request. The caller
   // keeps the descriptor open and does not touch the memory until wait() has returned.
-  Status read(Context context, int fd, std::uint64_t offset, const MemoryRange& to);
-  Status write(Context context, int fd, std::uint64_t offset, const MemoryRange& from);
+  Status read(ContextId context, int fd, std::uint64_t offset, const MemoryRange& to);
+  Status write(ContextId context, int fd, std::uint64_t offset, const MemoryRange& from);
   // True if the request has ended, so that wait() returns at once.
-  Result<bool> query(Context context) const;
+  Result<bool> query(ContextId context) const;
   // The same, but waits up to `timeout_ms` for the end.
-  Result<bool> over_within(Context context, std::uint64_t timeout_ms);
+  Result<bool> over_within(ContextId context, std::uint64_t timeout_ms);
   // Returns the request's outcome, once. The wait has no bound.
-  Moved wait(Context context);
+  Moved wait(ContextId context);
   // Ends a context. Drops a request that waits for a worker, and waits for a request under way. If the bound
   // passes, returns Code::timeout and keeps the context.
-  Status fini(Context context);
+  Status fini(ContextId context);
 
  private:
   enum class State : std::uint8_t { free, queued, moving, over };
-  struct Request {
+  struct ContextRequest {
     State state = State::free;
     bool reads = false;
     int fd = -1;
@@ -66,22 +66,22 @@ class Requests {
     Moved moved;
   };
 
-  Status submit(Context context, const Request& request);
+  Status submit(ContextId context, const ContextRequest& request);
   Status start_workers();
-  bool is(Context context, State state) const;
-  bool settled(Context context) const;
+  bool is(ContextId context, State state) const;
+  bool settled(ContextId context) const;
   void work();
-  Moved carry_out(const Request& request) const;
-  Moved move_part(const Request& request) const;
-  Moved move_host(const Request& request) const;
+  Moved carry_out(const ContextRequest& request) const;
+  Moved move_part(const ContextRequest& request) const;
+  Moved move_host(const ContextRequest& request) const;
 
   Pool& pool_;
   const RequestOptions options_;
   mutable std::mutex mutex_;
   std::condition_variable some_queued_;
   std::condition_variable some_over_;
-  std::map<Context, Request> requests_;           // guarded by mutex_
-  std::deque<Context> queue_;                     // guarded by mutex_
+  std::map<ContextId, ContextRequest> requests_;  // guarded by mutex_
+  std::deque<ContextId> queue_;                   // guarded by mutex_
   std::uint64_t last_ = 0;                        // guarded by mutex_
   bool stop_ = false;                             // guarded by mutex_
   std::vector<std::unique_ptr<Worker>> workers_;  // guarded by mutex_

@@ -13,7 +13,7 @@ namespace millrace::staging {
 namespace {
 
 using namespace testing;
-using Context = Requests::Context;
+using ContextId = AsyncRequests::ContextId;
 
 constexpr PoolOptions small{.shape = {2, 16 * KiB, 4 * KiB}, .bytes_max = 128 * KiB};
 
@@ -22,20 +22,20 @@ INSTANTIATE_TEST_SUITE_P(All, RequestsTest, ::testing::ValuesIn(backends()), bac
 
 TEST_P(RequestsTest, ManyRequestsMoveWhatTheyShould) {
   Pool pool(small);
-  Requests requests(pool, {});
+  AsyncRequests requests(pool, {});
   constexpr std::size_t count = 20;
   constexpr std::size_t size = 100'000;
   const File file;
   std::vector<std::unique_ptr<Memory>> from;
-  std::vector<Context> contexts;
+  std::vector<ContextId> contexts;
   for (std::size_t i = 0; i < count; ++i) {
     from.push_back(std::make_unique<Memory>(*device, pattern(size, i)));
-    const Result<Context> context = requests.init();
+    const Result<ContextId> context = requests.init();
     ASSERT_TRUE(context.ok());
     contexts.push_back(*context);
     ASSERT_TRUE(requests.write(*context, file.get(), i * size, {device.get(), from[i]->at(), size}).ok());
   }
-  for (const Context context : contexts)
+  for (const ContextId context : contexts)
     EXPECT_EQ(requests.wait(context).count(), static_cast<ssize_t>(size));
   Memory to(*device, size);
   for (std::size_t i = 0; i < count; ++i) {
@@ -49,10 +49,10 @@ TEST_P(RequestsTest, ManyRequestsMoveWhatTheyShould) {
 
 TEST_P(RequestsTest, AReadIsShortAtTheEndOfTheFile) {
   Pool pool(small);
-  Requests requests(pool, {});
+  AsyncRequests requests(pool, {});
   const File file(pattern(30'000));
   Memory to(*device, 50'000);
-  const Context context = *requests.init();
+  const ContextId context = *requests.init();
   ASSERT_TRUE(requests.read(context, file.get(), 10'000, {device.get(), to.at(), 50'000}).ok());
   EXPECT_EQ(requests.wait(context).count(), 20'000);
 }
@@ -66,8 +66,8 @@ class HostRequests : public ::testing::Test {
 };
 
 TEST_F(HostRequests, MemoryOfTheProgramNeedsNoDevice) {
-  Requests requests(pool, {});
-  const Context context = *requests.init();
+  AsyncRequests requests(pool, {});
+  const ContextId context = *requests.init();
   ASSERT_TRUE(requests.write(context, file.get(), 5, range(bytes)).ok());
   EXPECT_EQ(requests.wait(context).count(), 9'000'000);
   Bytes back(bytes.size());
@@ -82,7 +82,7 @@ std::atomic<int> calls_made;
 std::atomic<int> fails_at;
 std::atomic<bool> gate_open;
 std::atomic<bool> at_gate;
-const Calls gated{
+const EndCalls gated{
     ::read,
     ::write,
     ::pread,
@@ -100,9 +100,9 @@ const Calls gated{
 };
 
 TEST_F(HostRequests, WhatWasMovedBeforeAnErrorIsTheResult) {
-  Requests requests(pool, {.calls = &gated});
+  AsyncRequests requests(pool, {.calls = &gated});
   gate_open = true;
-  const Context context = *requests.init();
+  const ContextId context = *requests.init();
   for (const int at : {1, 2}) {
     calls_made = 0;
     fails_at = at;
@@ -117,8 +117,8 @@ TEST_F(HostRequests, WhatWasMovedBeforeAnErrorIsTheResult) {
 
 TEST_F(HostRequests, AContextCarriesOneRequestAtATime) {
   gate_open = false;
-  Requests requests(pool, {.calls = &gated});
-  const Context context = *requests.init();
+  AsyncRequests requests(pool, {.calls = &gated});
+  const ContextId context = *requests.init();
   EXPECT_EQ(requests.query(context).status().code(), Code::invalid) << "nothing was asked for";
   EXPECT_EQ(requests.wait(context).count(), -EINVAL);
   ASSERT_TRUE(requests.write(context, file.get(), 0, range(bytes)).ok());
@@ -134,9 +134,9 @@ TEST_F(HostRequests, AContextCarriesOneRequestAtATime) {
 
 TEST_F(HostRequests, EndingAContextDropsWhatHasNotBegun) {
   gate_open = at_gate = false;
-  Requests requests(pool, {.workers = 1, .timeout_ms = 50, .calls = &gated});
-  const Context under_way = *requests.init();
-  const Context waits = *requests.init();
+  AsyncRequests requests(pool, {.workers = 1, .timeout_ms = 50, .calls = &gated});
+  const ContextId under_way = *requests.init();
+  const ContextId waits = *requests.init();
   ASSERT_TRUE(requests.write(under_way, file.get(), 0, range(bytes)).ok());
   for (int tries = 0; tries < 10'000 && !at_gate; ++tries) usleep(1000);
   EXPECT_EQ(requests.fini(under_way).code(), Code::timeout);
@@ -148,9 +148,9 @@ TEST_F(HostRequests, EndingAContextDropsWhatHasNotBegun) {
 }
 
 TEST_F(HostRequests, ContextsAreBounded) {
-  Requests requests(pool, {.contexts_max = 2});
+  AsyncRequests requests(pool, {.contexts_max = 2});
   EXPECT_TRUE(requests.init().ok());
-  const Result<Context> second = requests.init();
+  const Result<ContextId> second = requests.init();
   EXPECT_EQ(requests.init().status().code(), Code::no_memory);
   EXPECT_TRUE(requests.fini(*second).ok());
   EXPECT_TRUE(requests.init().ok());

@@ -21,7 +21,7 @@ Status of_device(Status status) { return {status.code(), status.error() == EFAUL
 
 // A copy under way.
 struct Staging::Piece {
-  Ticket ticket = 0;
+  CopyTicket ticket = 0;
   std::size_t bytes = 0;
 };
 
@@ -70,7 +70,7 @@ std::span<std::byte> Staging::slot(std::uint64_t piece, std::size_t bytes) {
   return buffers_->all().subspan(piece % shape_.slots * shape_.slot_bytes, bytes);
 }
 
-Status Staging::finish(Ticket ticket) {
+Status Staging::finish(CopyTicket ticket) {
   const Status status = queue_->wait(ticket);
   if (status.ok()) return status;
   if (status.code() == Code::timeout) retired_ = true;
@@ -92,7 +92,8 @@ Moved Staging::write_through(Address from, std::uint64_t bytes, End& to) {
     // write.
     while (broken.ok() && posted_bytes < bytes && under_way.size() < shape_.slots) {
       const std::size_t size = std::min<std::uint64_t>(most, bytes - posted_bytes);
-      const Result<Ticket> ticket = queue_->post(Direction::to_host, from + posted_bytes, slot(posted, size));
+      const Result<CopyTicket> ticket =
+          queue_->post(CopyDirection::to_host, from + posted_bytes, slot(posted, size));
       broken = ticket.ok() ? Status() : of_device(ticket.status());
       if (!ticket) break;
       under_way.push_back({*ticket, size});
@@ -141,8 +142,8 @@ Moved Staging::read_through(End& from, Address to, std::uint64_t bytes, bool may
     const auto some = static_cast<std::size_t>(got);
     // settle() comes after the first read, so the program's enqueued work runs during that read.
     const Status settled = piece == 0 ? queue_->settle() : Status();
-    const Result<Ticket> ticket =
-        settled.ok() ? queue_->post(Direction::to_device, to + read_bytes, slot(piece, some)) : settled;
+    const Result<CopyTicket> ticket =
+        settled.ok() ? queue_->post(CopyDirection::to_device, to + read_bytes, slot(piece, some)) : settled;
     read_bytes += some;
     if (!ticket) {
       ended = of_device(ticket.status());

@@ -70,7 +70,7 @@ class Staging {
   struct Piece;
   Staging(Device& device, const Shape& shape) : device_(device), shape_(shape) {}
   std::span<std::byte> slot(std::uint64_t piece, std::size_t bytes);
-  Status finish(Ticket ticket);
+  Status finish(CopyTicket ticket);
 
   Device& device_;
   Shape shape_;

@@ -105,11 +105,11 @@ Halves halves(Device& device, const Shape& shape, Address memory, std::uint64_t 
                                      std::min<std::uint64_t>(piece, bytes - done));
   };
   const auto copy = [&] {
-    std::vector<Ticket> tickets;
+    std::vector<CopyTicket> tickets;
     std::uint64_t waited = 0;
     for (std::uint64_t done = 0; done < bytes; done += piece) {
-      const auto direction = write ? Direction::to_host : Direction::to_device;
-      const Result<Ticket> ticket = (*queue)->post(direction, memory + done, slot(done));
+      const auto direction = write ? CopyDirection::to_host : CopyDirection::to_device;
+      const Result<CopyTicket> ticket = (*queue)->post(direction, memory + done, slot(done));
       need(ticket.ok(), "a copy");
       tickets.push_back(*ticket);
       if (tickets.size() - waited >= shape.slots) need((*queue)->wait(tickets[waited++]).ok(), "a copy");

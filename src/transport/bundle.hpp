@@ -88,7 +88,7 @@ class Bundle {
 // may stop in the middle and continue later, because the object keeps no pointer.
 class Unbundler {
  public:
-  struct Record {
+  struct Unbundled {
     std::uint64_t offset;  // at most UINT64_MAX / 2
     std::span<const std::byte> data;
   };
@@ -96,7 +96,7 @@ class Unbundler {
 
   // The next record of `payload`; the frame's offset is at most UINT64_MAX / 2. Both arguments must be the
   // same in every call. Otherwise the records are arbitrary parts of the payload.
-  Found next(std::uint64_t frame_offset, std::span<const std::byte> payload, Record& record) {
+  Found next(std::uint64_t frame_offset, std::span<const std::byte> payload, Unbundled& record) {
     if (at_.byte >= payload.size()) return at_.byte == payload.size() ? Found::end : Found::corrupt;
     std::uint64_t gap = 0, length = 0;
     ahead_ = at_;

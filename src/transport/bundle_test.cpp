@@ -24,7 +24,7 @@ std::vector<Piece> take_apart(std::uint64_t offset, std::span<const std::byte> p
   std::vector<Piece> pieces;
   Unbundler unbundler;
   for (;;) {
-    Unbundler::Record record{};
+    Unbundler::Unbundled record{};
     const Found found = unbundler.next(offset, payload, record);
     EXPECT_NE(found, Found::corrupt);
     if (found != Found::record) return pieces;
@@ -78,13 +78,13 @@ TEST(Bundle, ARecordThatWasNotTakenIsShownAgain) {
   Unbundler unbundler;
   EXPECT_FALSE(unbundler.begun());
   for (int i = 0; i < 3; ++i) {
-    Unbundler::Record record{};
+    Unbundler::Unbundled record{};
     ASSERT_EQ(unbundler.next(100, payload, record), Found::record);
     EXPECT_EQ(record.offset, 100u);
   }
   unbundler.taken();
   EXPECT_TRUE(unbundler.begun());
-  Unbundler::Record record{};
+  Unbundler::Unbundled record{};
   ASSERT_EQ(unbundler.next(100, payload, record), Found::record);
   EXPECT_EQ(record.offset, 50u);
   EXPECT_EQ(record.data.size(), 20u);
@@ -101,7 +101,8 @@ TEST(Bundle, DamageIsSeenOrGivesRecordsWithinThePayload) {
     for (int i = 0; i < 2; ++i) payload[random() % payload.size()] = static_cast<std::byte>(random());
     Unbundler unbundler;
     std::size_t records = 0;
-    for (Unbundler::Record record{}; unbundler.next(0, payload, record) == Found::record; unbundler.taken()) {
+    for (Unbundler::Unbundled record{}; unbundler.next(0, payload, record) == Found::record;
+         unbundler.taken()) {
       ASSERT_GE(record.data.data(), payload.data());
       ASSERT_LE(record.data.data() + record.data.size(), payload.data() + payload.size());
       ASSERT_LE(++records, payload.size());
@@ -114,7 +115,7 @@ TEST(Bundle, PayloadsThatCannotBeAreCorrupt) {
     Bytes payload;
     for (const int byte : bytes) payload.push_back(static_cast<std::byte>(byte));
     Unbundler unbundler;
-    Unbundler::Record record{};
+    Unbundler::Unbundled record{};
     while (unbundler.next(offset, payload, record) == Found::record) unbundler.taken();
     return unbundler.next(offset, payload, record);
   };
@@ -136,7 +137,7 @@ TEST(Bundle, APayloadThatBecameShorterMeanwhileIsCorrupt) {
   ASSERT_TRUE(bundle.add(0, Bytes(10)));
   ASSERT_TRUE(bundle.add(20, Bytes(10)));
   Unbundler unbundler;
-  Unbundler::Record record{};
+  Unbundler::Unbundled record{};
   ASSERT_EQ(unbundler.next(0, bundle.payload(), record), Found::record);
   unbundler.taken();
   EXPECT_EQ(unbundler.next(0, bundle.payload().first(5), record), Found::corrupt);

@@ -28,7 +28,7 @@ enum class Kind : std::uint16_t {
   close = 4,
   note = 5,  // the rank has written [offset, offset + span) directly: writeback may begin
   // Only between agents, on a link:
-  reply = 6,  // answer to the request of this number; payload: Reply
+  reply = 6,  // answer to the request of this number; payload: WireStatus
   ping = 7,   // a sign of life without payload or answer; the receiving link drops it
   // From ranks too:
   arrive = 8,   // request: all earlier records on this way reach the file servers, before any later record
@@ -96,17 +96,17 @@ struct ClientCounters {
 static_assert(sizeof(ClientCounters) == 56);
 
 // Payload of a reply: a Status on the wire.
-struct Reply {
+struct WireStatus {
   std::uint32_t code;
   std::int32_t error;
 
-  static Reply of(Status status) { return {static_cast<std::uint32_t>(status.code()), status.error()}; }
+  static WireStatus of(Status status) { return {static_cast<std::uint32_t>(status.code()), status.error()}; }
   // An unknown code becomes an I/O error, because it must not look like success.
   Status status() const {
     return {code <= static_cast<std::uint32_t>(last_code) ? Code{code} : Code::io, error};
   }
 };
-static_assert(sizeof(Reply) == 8 && std::is_trivially_copyable_v<Reply>);
+static_assert(sizeof(WireStatus) == 8 && std::is_trivially_copyable_v<WireStatus>);
 
 // --- UNIX socket (SOCK_SEQPACKET) ---
 

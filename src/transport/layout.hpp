@@ -52,7 +52,7 @@ struct RingHeader {
 static_assert(sizeof(RingHeader) <= header_bytes);
 
 // The state of a target file, shared by all its ranks on this node.
-struct FileState {
+struct SharedFileState {
   // A rank that has published records sets it from clean to dirty. The agent sets it from dirty to draining
   // before it drains the rings. The agent sets it from draining to clean when no bytes are pending. If it is
   // not clean, a rank asks the agent before it reads.
@@ -134,14 +134,14 @@ struct AgentPage {
   std::atomic<std::uint64_t> stuck[16];
   alignas(64) Line said;  // what no answer to a rank can tell
   alignas(64) Stall stall;
-  alignas(64) FileState files[max_files];
+  alignas(64) SharedFileState files[max_files];
 };
 
 // True if bytes of some file are with the agent or in its ranks' rings, or may be missing in the file though
 // a ledger has them.
 inline bool holds_bytes(const AgentPage& page) {
   for (std::uint32_t file = 0; file < page.slots.load() && file < max_files; ++file) {
-    const FileState& state = page.files[file];
+    const SharedFileState& state = page.files[file];
     if (state.number.load() != 0 && (state.dirty.load() != state_clean || state.kept.load() != 0))
       return true;
   }
@@ -161,7 +161,7 @@ struct FileNumbers {
   // little.
   std::uint64_t lasting = 0;
 
-  bool are_of(const FileState& state) const {
+  bool are_of(const SharedFileState& state) const {
     return state.number.load() == number || (lasting != 0 && state.lasting.load() == lasting);
   }
 };

@@ -48,7 +48,7 @@ void Link::put(const FrameHeader& header, std::span<const std::byte> payload) {
 }
 
 void Link::put_reply(std::uint32_t file, std::uint32_t request, Status status) {
-  const Reply reply = Reply::of(status);
+  const WireStatus reply = WireStatus::of(status);
   FrameHeader header{};
   header.kind = Kind::reply;
   header.file = file;

@@ -20,7 +20,7 @@ constexpr std::size_t record_max = 512;
 
 void unbundle(const Frame& frame) {
   Unbundler unbundler;
-  Unbundler::Record record{};
+  Unbundler::Unbundled record{};
   const std::byte* at = frame.payload.data();
   while (unbundler.next(frame.header.offset, frame.payload, record) == Unbundler::Found::record) {
     unbundler.taken();
@@ -35,7 +35,7 @@ void unbundle_changing(std::span<const std::byte> bytes, std::size_t turn) {
   const std::span<const std::byte> payloads[] = {bytes.first(bytes.size() / 2),
                                                  bytes.subspan(bytes.size() / 2)};
   Unbundler unbundler;
-  Unbundler::Record record{};
+  Unbundler::Unbundled record{};
   for (std::size_t records = 0;; ++records) {
     const std::span<const std::byte> payload = payloads[records / turn % 2];
     if (unbundler.next(turn, payload, record) != Unbundler::Found::record) return;

@@ -70,7 +70,7 @@ void LinkIo::receive(std::uint64_t now_ns) {
     deaf_ = space.empty();
     if (deaf_) return;
     space = space.first(std::min(space.size(), call_bytes));
-    const Result<io::Transfer> got = stream_->receive(space);
+    const Result<io::StreamTransfer> got = stream_->receive(space);
     if (!got.ok()) return fail(got.status(), "the connection broke");
     if (got->ended) {
       if (link_.established()) return fail(Code::lost_peer, "the peer closed the connection");
@@ -95,7 +95,7 @@ void LinkIo::send(std::uint64_t now_ns, bool writable) {
     if (link_.outgoing().empty() && link_.established()) link_.flush();
     const std::span<const std::byte> out = link_.outgoing();
     if (out.empty()) return;
-    const Result<io::Transfer> sent = stream_->send(out);
+    const Result<io::StreamTransfer> sent = stream_->send(out);
     if (!sent.ok()) return fail(sent.status(), "the connection broke");
     blocked_ = sent->blocked;
     if (blocked_) return;

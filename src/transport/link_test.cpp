@@ -269,12 +269,12 @@ TEST(Link, RepliesCarryAStatus) {
   EXPECT_EQ(frames[0].header.kind, Kind::reply);
   EXPECT_EQ(frames[0].header.file, 4u);
   EXPECT_EQ(frames[0].header.request, 99u);
-  Reply reply{};
+  WireStatus reply{};
   ASSERT_EQ(frames[0].payload.size(), sizeof reply);
   std::memcpy(&reply, frames[0].payload.data(), sizeof reply);
   EXPECT_EQ(reply.status(), Status(Code::no_space, 28));
   EXPECT_EQ(frames[0].header.checksum, record_checksum(&reply, sizeof reply, 0));
-  EXPECT_FALSE((Reply{12345, 0}).status().ok());
+  EXPECT_FALSE((WireStatus{12345, 0}).status().ok());
 }
 
 TEST(Link, TakesTheLargestRecordAndNoneThatIsLarger) {

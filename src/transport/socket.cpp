@@ -19,10 +19,10 @@ namespace {
 
 constexpr int queue_max = 1024;  // connections that wait to be accepted
 
-struct Address {
+struct UnixAddress {
   sockaddr_un name{};
   socklen_t size = 0;
-  explicit Address(const std::string& text) {
+  explicit UnixAddress(const std::string& text) {
     name.sun_family = AF_UNIX;
     const std::size_t length =
         text.size() < sizeof name.sun_path - 1 ? text.size() : sizeof name.sun_path - 1;
@@ -50,7 +50,7 @@ std::string agent_name(std::uint64_t job_hash) {
 Result<Fd> take_name(const std::string& name) {
   Result<Fd> socket = make_socket(SOCK_NONBLOCK);
   if (!socket) return socket;
-  const Address address(name);
+  const UnixAddress address(name);
   if (::bind(socket->get(), address.get(), address.size) != 0) return Status::from_errno(errno);
   return socket;
 }
@@ -69,7 +69,7 @@ Result<Fd> listen_at(const std::string& name) {
 Result<Fd> connect_to(const std::string& name, std::uint64_t bound_ms) {
   Result<Fd> socket = make_socket();
   if (!socket) return socket;
-  const Address address(name);
+  const UnixAddress address(name);
   // At least 1, because 0 means no bound to the kernel.
   const timeval bound{static_cast<time_t>(bound_ms / 1000),
                       static_cast<suseconds_t>(bound_ms % 1000 * 1000 + 1)};
@@ -87,7 +87,7 @@ bool Lookout::anybody_listens() {
     if (!made) return true;
     socket_ = *std::move(made);
   }
-  const Address address(name_);
+  const UnixAddress address(name_);
   // After ECONNREFUSED, the same socket can connect again.
   if (::connect(socket_.get(), address.get(), address.size) != 0 && errno == ECONNREFUSED) return false;
   rest();
@@ -103,14 +103,14 @@ Result<Fd> accept_from(int listener) {
 Result<Fd> hold_name(const std::string& name) {
   Result<Fd> socket = make_socket(SOCK_NONBLOCK, SOCK_DGRAM);
   if (!socket) return socket;
-  const Address address(name);
+  const UnixAddress address(name);
   if (::bind(socket->get(), address.get(), address.size) != 0) return Status::from_errno(errno);
   return socket;
 }
 
 bool is_held(const std::string& name) {
   const Result<Fd> socket = make_socket(SOCK_NONBLOCK, SOCK_DGRAM);
-  const Address address(name);
+  const UnixAddress address(name);
   return socket && ::connect(socket->get(), address.get(), address.size) == 0;
 }
 

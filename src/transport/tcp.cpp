@@ -105,9 +105,9 @@ Status listen_on(int socket, const TcpAddress& address) {
 }
 
 // Converts the result of send or recv, except EINTR.
-Result<Transfer> outcome(ssize_t moved) {
-  if (moved >= 0) return Transfer{static_cast<std::size_t>(moved), false, false};
-  if (errno == EAGAIN || errno == EWOULDBLOCK) return Transfer{0, true, false};
+Result<StreamTransfer> outcome(ssize_t moved) {
+  if (moved >= 0) return StreamTransfer{static_cast<std::size_t>(moved), false, false};
+  if (errno == EAGAIN || errno == EWOULDBLOCK) return StreamTransfer{0, true, false};
   return network_status(errno);
 }
 
@@ -235,17 +235,17 @@ Status tcp_tune(int socket, std::uint32_t bound_ms) {
   return done ? Status() : network_status(errno);
 }
 
-Result<Transfer> tcp_receive(int socket, std::span<std::byte> to) {
+Result<StreamTransfer> tcp_receive(int socket, std::span<std::byte> to) {
   ssize_t got = 0;
   do {
     got = ::recv(socket, to.data(), to.size(), 0);
   } while (got < 0 && errno == EINTR);
-  Result<Transfer> result = outcome(got);
+  Result<StreamTransfer> result = outcome(got);
   if (got == 0 && !to.empty()) result->ended = true;
   return result;
 }
 
-Result<Transfer> tcp_send(int socket, std::span<const std::byte> from) {
+Result<StreamTransfer> tcp_send(int socket, std::span<const std::byte> from) {
   ssize_t sent = 0;
   do {
     sent = ::send(socket, from.data(), from.size(), MSG_NOSIGNAL);

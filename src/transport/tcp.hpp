@@ -18,8 +18,8 @@
 // reset, unreachable, timed out) are Code::lost_peer with their errno.
 namespace millrace::transport {
 
-using TcpAddress = io::Address;
-using io::Transfer;
+using TcpAddress = io::NetAddress;
+using io::StreamTransfer;
 
 // Parses "10.0.0.1" or "::1". Does not look up names. Code::invalid for any other text.
 Result<TcpAddress> parse_address(const std::string& ip, std::uint16_t port = 0);
@@ -54,7 +54,7 @@ Status socket_error(int socket);
 // (link_io.hpp).
 Status tcp_tune(int socket, std::uint32_t bound_ms);
 
-Result<Transfer> tcp_receive(int socket, std::span<std::byte> to);
-Result<Transfer> tcp_send(int socket, std::span<const std::byte> from);
+Result<StreamTransfer> tcp_receive(int socket, std::span<std::byte> to);
+Result<StreamTransfer> tcp_send(int socket, std::span<const std::byte> from);
 
 }  // namespace millrace::transport

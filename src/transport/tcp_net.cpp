@@ -18,12 +18,14 @@ class TcpStream final : public io::Stream {
   Status tune(std::uint32_t bound_ms) override { return tcp_tune(socket_.get(), bound_ms); }
   Result<bool> finish_connect() override { return transport::finish_connect(socket_.get()); }
   Status error() override { return socket_error(socket_.get()); }
-  Result<Transfer> receive(std::span<std::byte> to) override { return tcp_receive(socket_.get(), to); }
-  Result<Transfer> send(std::span<const std::byte> from) override { return tcp_send(socket_.get(), from); }
+  Result<StreamTransfer> receive(std::span<std::byte> to) override { return tcp_receive(socket_.get(), to); }
+  Result<StreamTransfer> send(std::span<const std::byte> from) override {
+    return tcp_send(socket_.get(), from);
+  }
   int descriptor() const override { return socket_.get(); }
-  io::Address peer() const override {
+  io::NetAddress peer() const override {
     const Result<TcpAddress> address = peer_address(socket_.get());
-    return address ? *address : io::Address{};
+    return address ? *address : io::NetAddress{};
   }
 
  private:
@@ -59,7 +61,7 @@ Result<std::unique_ptr<io::Listener>> TcpNet::listen() {
   return std::unique_ptr<io::Listener>(std::make_unique<TcpListener>(*std::move(socket), address->port));
 }
 
-Result<std::unique_ptr<io::Stream>> TcpNet::connect(const io::Address& to) {
+Result<std::unique_ptr<io::Stream>> TcpNet::connect(const io::NetAddress& to) {
   Result<Fd> socket = tcp_connect(to);
   if (!socket) return socket.status();
   return tcp_stream(*std::move(socket));

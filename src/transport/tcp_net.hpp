@@ -17,7 +17,7 @@ std::unique_ptr<io::Stream> tcp_stream(Fd socket);
 class TcpNet final : public io::Net {
  public:
   Result<std::unique_ptr<io::Listener>> listen() override;
-  Result<std::unique_ptr<io::Stream>> connect(const io::Address& to) override;
+  Result<std::unique_ptr<io::Stream>> connect(const io::NetAddress& to) override;
 };
 
 // CLOCK_MONOTONIC.

@@ -150,7 +150,7 @@ TEST(Tcp, SaysThatThePeerHasClosed) {
   pair.client.reset();
   ASSERT_TRUE(wait_for(pair.server.get(), POLLIN));
   std::byte in[8];
-  const Result<Transfer> got = tcp_receive(pair.server.get(), in);
+  const Result<StreamTransfer> got = tcp_receive(pair.server.get(), in);
   ASSERT_TRUE(got.ok());
   EXPECT_TRUE(got->ended);
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import compile_c, write_script
-from millrace import elf, launcher
+from millrace.run import elf, launcher
 
 MAIN = "int main(void) { return 0; }"
 CALLS_MPI = "int MPI_Init(int*, char***); int main(void) { return MPI_Init(0, 0); }"

@@ -3,7 +3,7 @@
 """What a command says about its containers."""
 
 import pytest
-from millrace import container
+from millrace.run import container
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,10 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 import pytest
-from millrace.cluster import lifecycle, state
-from millrace.demo import cases, main, nodes, picture, process, report, runner
+from conftest import ROOT
+from millrace.tools import session
+from millrace.tools.cluster import lifecycle, state
+from millrace.tools.demo import cases, main, nodes, picture, report, runner
 
 
 @pytest.mark.parametrize(
@@ -133,7 +135,7 @@ def test_without_root_the_nodes_are_skipped_with_one_line(monkeypatch):
 def test_nodes_that_do_not_start_are_told(tmp_path, monkeypatch):
     monkeypatch.setattr(cases, "all_cases", lambda *_: [])
     monkeypatch.setattr(nodes, "missing", lambda: "")
-    monkeypatch.setattr(nodes, "execute", lambda *_: (_ for _ in ()).throw(process.RunFailed("no veth")))
+    monkeypatch.setattr(nodes, "output", lambda *_: (_ for _ in ()).throw(session.RunFailed("no veth")))
     monkeypatch.setattr(lifecycle, "down", lambda name: False)
     found = type("Prefix", (), {"root": str(tmp_path)})()
     demo = main.Demo(main.Options(tmp_path), found, tmp_path)
@@ -194,13 +196,12 @@ def test_the_picture_is_an_svg_file(tmp_path, capsys):
 def test_a_signal_ends_the_program_that_runs(tmp_path, number):
     mark = tmp_path / "pid"
     code = (
-        "import signal\nfrom millrace import signals\nfrom millrace.demo import process\n"
+        "import signal\nfrom millrace.run import signals\nfrom millrace.tools import session\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"command = ['sh', '-c', 'echo $$ >{mark}; exec sleep 1000']\n"
-        "with signals.ended_by_signals():\n process.execute(command, {}, None)"
+        "with signals.ended_by_signals():\n session.output(command, 120, {})"
     )
-    python = str(Path(process.__file__).resolve().parents[2])
-    environment = {**os.environ, "PYTHONPATH": python}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
     with subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.DEVNULL) as child:
         deadline = time.monotonic() + 30
         while not (mark.exists() and mark.read_text().strip()) and time.monotonic() < deadline:
@@ -212,6 +213,6 @@ def test_a_signal_ends_the_program_that_runs(tmp_path, number):
 
 def test_a_program_that_does_not_end_is_ended():
     begin = time.monotonic()
-    with pytest.raises(process.RunFailed, match="no end after 0 s"):
-        process.execute(["sleep", "1000"], {"PATH": os.environ["PATH"]}, None, 0.2)
+    with pytest.raises(session.RunFailed, match="no end within 0 s"):
+        session.output(["sleep", "1000"], 0.2)
     assert time.monotonic() - begin < 20

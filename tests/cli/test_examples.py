@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from conftest import ROOT
-from millrace import settings
+from millrace.run import settings
 
 SCRIPTS = sorted((ROOT / "packaging/examples").glob("job.*"))
 # Without those of settings.

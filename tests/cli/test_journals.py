@@ -3,7 +3,7 @@
 """The folder of journals has to survive a boot of the node."""
 
 import pytest
-from millrace import journals
+from millrace.run import journals
 
 
 def test_tmp_is_not_kept():

@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 from conftest import write_script
-from millrace import costs, doctor, machine, prefix, stats, trace
+from millrace import prefix
+from millrace.doctor import costs, machine
+from millrace.doctor import diagnosis as doctor
+from millrace.stats import reader as stats
+from millrace.stats import trace
 from rich.console import Console
 
 EVENT = '{"name":"a","ph":"X","ts":%d,"dur":1,"pid":%d,"tid":1}'

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 from conftest import compile_c, write_script
-from millrace import launcher
+from millrace.run import launcher
 
 
 def environment_of(done):

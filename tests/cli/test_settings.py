@@ -6,7 +6,8 @@ import os
 import re
 
 import pytest
-from millrace import settings, units
+from millrace import units
+from millrace.run import settings
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import sys
 
 import pytest
 from conftest import ROOT, write_script
-from millrace import cli, plain_options, settings, which
+from millrace import cli
+from millrace.run import launcher, plain_options, settings
 
 SAMPLES = {"bytes": "1MiB", "count": "2", "duration": "5s", "paths": "*.out", "names": "eth0"}
 PLAIN = [setting for setting in settings.SETTINGS if setting.option and setting.kind != "path"]
@@ -139,6 +140,6 @@ def test_programs_are_found_as_shutil_finds_them(world, monkeypatch, name):
     (world / "tools/folder").mkdir()
     (world / "tools/plain").write_text("not executable")
     for path in (None, "", os.environ["PATH"], f"::{world}/tools", "/nowhere"):
-        assert which.which(name, path) == shutil.which(name, path=path)
+        assert launcher.which(name, path) == shutil.which(name, path=path)
     monkeypatch.delenv("PATH")
-    assert which.which(name) == shutil.which(name)
+    assert launcher.which(name) == shutil.which(name)

@@ -6,7 +6,10 @@ import io
 import json
 
 from conftest import write_script
-from millrace import stats, stats_reasons, stats_report, stats_table
+from millrace.stats import reader as stats
+from millrace.stats import reasons as stats_reasons
+from millrace.stats import report as stats_report
+from millrace.stats import table as stats_table
 from rich.console import Console
 
 CLIENT = {
@@ -55,7 +58,7 @@ def test_merges_ranks_and_agent(millrace, world):
     assert (file["mean_in_bytes"], file["mean_out_bytes"], file["seeks"]) == (100, 300, 1)
     assert file["route"] == "pipeline and direct" and file["reasons"] == ["pipeline: small pieces (2 ranks)"]
     assert file["stages_ns"] == {
-        "ranks: copy into the channel": 20,
+        "ranks: copy into the ring": 20,
         "ranks: wait": 10,
         "agent: writes under way": 2_000_000,
     }

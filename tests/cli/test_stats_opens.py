@@ -6,7 +6,7 @@ import io
 import json
 import time
 
-from millrace import stats
+from millrace.stats import reader as stats
 from rich.console import Console
 from test_stats import AGENT, CLIENT, across, append, client_of, reporting_program
 

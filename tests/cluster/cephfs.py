@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from millrace.cluster import gluster
+from millrace.tools.cluster import gluster
 
 PLACE = Path("/local/ceph")  # each node's own
 MOUNT = PLACE / "mount"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from millrace.cluster import client, mounts, state
+from millrace.tools.cluster import client, mounts, state
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("TEST_BUILD", ROOT / "build"))

@@ -20,7 +20,7 @@ import pytest
 from conftest import BUILD, ROOT, Cluster, eventually, words
 
 sys.path.insert(0, str(ROOT / "tests"))
-from launch import launch  # noqa: E402
+from launch import launch, start  # noqa: E402
 from victim import ERROR  # noqa: E402
 
 LAUNCHERS = {
@@ -84,16 +84,7 @@ class Job:
         environment |= {names[key]: str(value) for key, value in settings.items()}
         run = [sys.executable, "-m", "millrace", "run", "--", *launcher, *place, *given, self.program(name), *arguments]
         command = words("exec", "--name", self.nodes.cluster.name, node, "--", *run)
-        with (self.folder / "out").open("wb") as out, (self.folder / "err").open("wb") as err:
-            self.process = subprocess.Popen(
-                command,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                cwd="/",
-                start_new_session=True,
-            )
+        self.process = start(command, environment, self.folder, "/")
         return self
 
     def run(self, name: str, *arguments: object, bound_s: float = 90, **settings: object) -> Job:

@@ -12,7 +12,7 @@ SKIP = 77
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT / "python"))
-    from millrace.cluster import lifecycle, state
+    from millrace.tools.cluster import lifecycle, state
 
     try:
         lifecycle.check(state.Spec("test", 1))

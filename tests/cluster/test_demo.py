@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import BUILD, RUN, STORAGE, eventually, more, traces
 from jobs import LAUNCHERS, shared_folder
-from millrace.cluster import gluster
+from millrace.tools.cluster import gluster
 
 BOUND_S = 240
 
@@ -31,7 +31,7 @@ def folder():
 
 def start(folder: Path, *options: str, shared: bool) -> subprocess.Popen:
     """`millrace demo`, on node 0's disk unless `shared`."""
-    hide = "" if shared else "from millrace.cluster import gluster; gluster.missing = lambda: 'not for this test'; "
+    hide = "" if shared else "from millrace.tools.cluster import gluster; gluster.missing = lambda: 'not this time'; "
     # A shell's job in the background ignores Ctrl-C, and so would its children.
     hear = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     code = f"{hear}{hide}from millrace.__main__ import main; main()"

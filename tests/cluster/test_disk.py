@@ -6,7 +6,7 @@ import os
 
 import pytest
 from conftest import TRIES
-from millrace.cluster import slow_disk
+from millrace.tools.cluster import slow_disk
 
 pytestmark = pytest.mark.skipif(
     not slow_disk.find_program(os.environ) or not os.path.exists("/dev/fuse"),

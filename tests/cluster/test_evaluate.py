@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 from conftest import BUILD
-from millrace.cluster import slurm
+from millrace.tools.cluster import slurm
 
 pytest.importorskip("reframe")
 pytestmark = pytest.mark.skipif(bool(slurm.missing()), reason=f"{', '.join(slurm.missing())} not found")

@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 from jobs import LAUNCHERS, NO_POINTER_FILE, nodes_up, shared_folder
-from millrace.cluster import gluster
+from millrace.tools.cluster import gluster
 
 if gluster.missing():
     pytest.skip(gluster.missing(), allow_module_level=True)

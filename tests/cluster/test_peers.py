@@ -13,7 +13,7 @@ import cephfs
 import pytest
 from conftest import BUILD, ROOT
 from jobs import LAUNCHERS, nodes_up, shared_folder
-from millrace.cluster import gluster
+from millrace.tools.cluster import gluster
 
 DIFFERENTIAL = ROOT / "tests/mpi/differential/differential.py"
 RANKS, CASES = 4, 40

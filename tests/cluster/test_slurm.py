@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import BUILD, STORAGE, eventually
-from millrace.cluster import slurm
+from millrace.tools.cluster import slurm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from victim import pattern  # noqa: E402

@@ -11,7 +11,8 @@ from itertools import product
 import pytest
 from conftest import eventually
 from jobs import LAUNCHERS, LONG, TIMEOUT_S, nodes_up, shared_folder
-from millrace import stats, stats_report
+from millrace.stats import reader as stats
+from millrace.stats import report as stats_report
 from test_stage import LARGE, LONGEST, Reading, Writing, make, stock
 
 ROUTES = ({"topology": "direct", "file_servers": 1}, {"topology": "ring", "file_servers": 2}, {"topology": "tree"})

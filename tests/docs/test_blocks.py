@@ -10,7 +10,8 @@ import sys
 import pages
 import pytest
 import typer.main
-from millrace import cli, settings
+from millrace import cli
+from millrace.run import settings
 
 BLOCKS = [block for page in pages.GUIDE for block in pages.blocks(page)]
 LANGUAGES = {"sh", "text", "c", "cpp", "fortran", "python", "toml", "yaml", "json"}
@@ -102,8 +103,8 @@ def test_settings_files_are_read(block, tmp_path):
 @of("yaml")
 def test_descriptions_are_read(block, tmp_path):
     pytest.importorskip("yaml")
-    from millrace.evaluate import application, references
-    from millrace.model import machine
+    from millrace.tools.evaluate import application, references
+    from millrace.tools.model import machine
 
     readers = {
         "millrace.application/1": application.load,
@@ -120,7 +121,7 @@ def test_python_runs(block, tmp_path):
     compile(block.text, block.place, "exec")
     if block.needs:
         pytest.skip(block.title)
-    from millrace import native
+    from millrace.api import native
 
     if "numpy" in block.text:
         pytest.importorskip("numpy")

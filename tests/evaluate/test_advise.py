@@ -5,10 +5,10 @@
 import json
 
 import pytest
-from millrace.evaluate import advise
-from millrace.evaluate import application as applications
-from millrace.evaluate.errors import EvaluationError
-from millrace.evaluate.report import sections, story
+from millrace.tools.evaluate import advise
+from millrace.tools.evaluate import application as applications
+from millrace.tools.evaluate.errors import EvaluationError
+from millrace.tools.evaluate.report import sections, story
 from test_report import make
 
 RATES = {  # MiB/s by method and pattern

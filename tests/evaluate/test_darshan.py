@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from millrace.evaluate import darshan_log
-from millrace.evaluate.darshan_log import Record
-from millrace.evaluate.errors import EvaluationError
+from millrace.tools.evaluate import darshan_log
+from millrace.tools.evaluate.darshan_log import Record
+from millrace.tools.evaluate.errors import EvaluationError
 
 MIB = 1 << 20
 

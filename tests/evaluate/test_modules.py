@@ -6,9 +6,9 @@ import os
 import struct
 
 import pytest
-from millrace.evaluate import modules
-from millrace.evaluate.report import page
-from millrace.evaluate.session import Session
+from millrace.tools.evaluate import modules
+from millrace.tools.evaluate.report import page
+from millrace.tools.evaluate.session import Session
 from test_report import ior, make
 
 

@@ -11,9 +11,9 @@ import zlib
 from pathlib import Path
 
 import pytest
-from millrace.evaluate import references
-from millrace.evaluate.report import page
-from millrace.evaluate.session import Session
+from millrace.tools.evaluate import references
+from millrace.tools.evaluate.report import page
+from millrace.tools.evaluate.session import Session
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 QUIET = (

@@ -7,10 +7,10 @@ import math
 from pathlib import Path
 
 import pytest
-from millrace.evaluate import references
-from millrace.evaluate.case import Case
-from millrace.evaluate.report import beside, markdown, page, papers, sections
-from millrace.evaluate.session import Session
+from millrace.tools.evaluate import references
+from millrace.tools.evaluate.case import Case
+from millrace.tools.evaluate.report import beside, markdown, page, papers, sections
+from millrace.tools.evaluate.session import Session
 from test_report import MACHINE
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,13 +7,13 @@ import dataclasses
 import json
 
 import pytest
-from millrace.evaluate import compare, figures, hpcc, plan, references
-from millrace.evaluate.case import Case
-from millrace.evaluate.errors import EvaluationError
-from millrace.evaluate.report import beside, charts, markdown, page, story
-from millrace.evaluate.session import Session
-from millrace.evaluate.tools import Tools
 from millrace.prefix import Prefix
+from millrace.tools.evaluate import compare, figures, hpcc, plan, references
+from millrace.tools.evaluate.case import Case
+from millrace.tools.evaluate.errors import EvaluationError
+from millrace.tools.evaluate.report import beside, charts, markdown, page, story
+from millrace.tools.evaluate.session import Session
+from millrace.tools.evaluate.tools import Tools
 
 MACHINE = {
     "hostname": "n1",

@@ -8,8 +8,8 @@ import shutil
 import sqlite3
 
 import pytest
-from millrace.evaluate import session as sessions
-from millrace.evaluate.session import Session
+from millrace.tools.evaluate import session as sessions
+from millrace.tools.evaluate.session import Session
 
 ONLY = ("--only", "ior.4KiB.posix", "--only", "btio.full.romio")
 

@@ -6,9 +6,9 @@ import copy
 import json
 
 import pytest
-from millrace.evaluate import sites
-from millrace.evaluate.case import Case
-from millrace.evaluate.session import Session
+from millrace.tools.evaluate import sites
+from millrace.tools.evaluate.case import Case
+from millrace.tools.evaluate.session import Session
 
 MACHINE = {
     "hostname": "n1",

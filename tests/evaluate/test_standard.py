@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from conftest import World, write_script
-from millrace.evaluate import elbencho, external, figures, io500, plan
-from millrace.evaluate.case import Case
-from millrace.evaluate.errors import BadOutput
-from millrace.evaluate.session import Session
-from millrace.evaluate.tools import Tools
 from millrace.prefix import Prefix
+from millrace.tools.evaluate import elbencho, external, figures, io500, plan
+from millrace.tools.evaluate.case import Case
+from millrace.tools.evaluate.errors import BadOutput
+from millrace.tools.evaluate.session import Session
+from millrace.tools.evaluate.tools import Tools
 
 IO500 = """IO500 version here (standard)
 ERROR INVALID (src/phase_dbg.c:15) stonewall-time 1s != 300s

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is not here is said, with what to do."""
 
-from millrace.evaluate.tools import Tools
 from millrace.prefix import Prefix
+from millrace.tools.evaluate.tools import Tools
 
 
 def test_without_hpcc_its_absence_is_the_reason(tmp_path, monkeypatch):

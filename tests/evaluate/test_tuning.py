@@ -3,8 +3,8 @@
 """Advice on how to use a method: each sentence follows from measurements that are known here."""
 
 import pytest
-from millrace.evaluate import advise, application, tuning
-from millrace.evaluate.case import Case
+from millrace.tools.evaluate import advise, application, tuning
+from millrace.tools.evaluate.case import Case
 from millrace.units import MIB
 from test_published import figure, session
 

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
-from millrace.cluster import system  # noqa: E402
+from millrace.tools.cluster import system  # noqa: E402
 
 MS_RDONLY, MS_REMOUNT = 1, 32
 

@@ -146,8 +146,9 @@ def prefix(source: Path, build: Path, mpi: str, program: Path, folder: Path) -> 
         sys.exit(SKIP)
     named = run("grep", "-rIl", first, first, folder=folder)
     expect(named.stdout == "", "no file names its prefix", named)
-    bytecode = run("grep", "-rL", first, first / "share/millrace/python/millrace/__pycache__", folder=folder)
-    modules = list((first / "share/millrace/python/millrace").glob("*.py"))
+    package = first / "share/millrace/python/millrace"
+    bytecode = run("grep", "-rL", "--include=*.pyc", first, package, folder=folder)
+    modules = list(package.rglob("*.py"))
     expect(len(bytecode.stdout.split()) == len(modules), "bytecode of all modules, which names no prefix", bytecode)
     first.rename(blank)
     done = run(blank / "bin/millrace", "run", "true", folder=folder)

@@ -5,8 +5,8 @@
 import json
 
 import pytest
-from millrace.model import described, machine
-from millrace.model.errors import ModelError
+from millrace.tools.model import described, machine
+from millrace.tools.model.errors import ModelError
 
 GOOD = """schema: millrace.model/1
 name: mine
@@ -72,7 +72,7 @@ def test_a_machine_that_is_not_there():
 
 
 def test_what_was_measured_becomes_a_description(tmp_path, monkeypatch):
-    from millrace.evaluate import session
+    from millrace.tools.evaluate import session
 
     document = {
         "schema": session.SCHEMA,

@@ -3,8 +3,8 @@
 """Clusters with agents: who carries what, and what follows."""
 
 import pytest
-from millrace.model import machine, network
-from millrace.model.errors import ModelError
+from millrace.tools.model import machine, network
+from millrace.tools.model.errors import ModelError
 
 GIB = 1 << 30
 

@@ -3,7 +3,7 @@
 """What the papers published beside what the model says."""
 
 import pytest
-from millrace.model import machine, published, shapes
+from millrace.tools.model import machine, published, shapes
 
 A300 = ("a300-2", "a300-4", "a300-8")
 # What the model is known not to have, listed in docs/results/model.md too.

@@ -3,8 +3,8 @@
 """Files that all nodes read: which station is busy, and what follows."""
 
 import pytest
-from millrace.model import machine, network, reading
-from millrace.model.errors import ModelError
+from millrace.tools.model import machine, network, reading
+from millrace.tools.model.errors import ModelError
 from millrace.units import KIB, MIB
 
 GIB = 1 << 30

@@ -13,12 +13,9 @@ same in both runs. Every run is bounded by --timeout.
 
 import argparse
 import filecmp
-import json
 import os
 import pathlib
 import re
-import signal
-import subprocess
 import sys
 import tempfile
 
@@ -26,7 +23,7 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS.parent / "src/front/mpiio")]
 import generate  # noqa: E402
 import gpu  # noqa: E402
-from launch import launch  # noqa: E402
+from launch import bounded, launch, of_ranks  # noqa: E402
 
 SKIP = gpu.SKIP
 
@@ -91,21 +88,11 @@ def run(options, folder, millrace):
     if tool:
         words = ["env", f"LD_PRELOAD={preload}", *words]
     begin = [options.run, "run", "--"] if millrace and options.run else []
-    process = subprocess.Popen(
-        [*begin, *launch(options.launcher, options.mpi, options.ranks), *words],
-        env=environment,
-        stdout=subprocess.PIPE,
-        text=True,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        out, err = process.communicate(timeout=options.timeout)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        out, err = process.communicate()
+    command = [*begin, *launch(options.launcher, options.mpi, options.ranks), *words]
+    status, out, err = bounded(command, environment, options.timeout)
+    if status is None:
         sys.exit(f"no end after {options.timeout:.0f} s ({'Millrace' if millrace else 'stock'})\n{out}\n{err}")
-    return process.returncode, out, err, stats
+    return status, out, err, stats
 
 
 def fail(message, *texts):
@@ -130,18 +117,14 @@ def check_same_files(stock, millrace):
 
 def accelerated_calls(stats):
     calls = {}
-    if stats.exists():
-        for line in stats.read_text().splitlines():
-            one = json.loads(line)
-            if one["kind"] == "client":
-                name = pathlib.Path(one["path"]).name
-                calls[name] = calls.get(name, 0) + one["calls"]
+    for one in of_ranks(stats):
+        name = pathlib.Path(one["path"]).name
+        calls[name] = calls.get(name, 0) + one["calls"]
     return calls
 
 
 def reasons(stats):
-    lines = [json.loads(line) for line in stats.read_text().splitlines()] if stats.exists() else []
-    return [f"{one['path']}: {one['reason']}" for one in lines if one["kind"] == "client"]
+    return [f"{one['path']}: {one['reason']}" for one in of_ranks(stats)]
 
 
 def check_coverage(out, calls):

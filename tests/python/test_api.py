@@ -13,7 +13,7 @@ import time
 import millrace
 import pytest
 from conftest import BUILD, ROOT, Child
-from millrace import native
+from millrace.api import native
 
 pytestmark = pytest.mark.skipif(native.find() is None, reason="the C library is not built")
 FUNCTIONS = BUILD / "lib" / "libchannel_functions.so"
@@ -256,7 +256,7 @@ def test_a_function_that_dies_is_an_error():
 CUDA = """
 import ctypes, gc, os, sys
 import millrace, numpy as np
-from millrace import native
+from millrace.api import native
 
 class Array:
     def __init__(self, memory, shape, typestr, **more):

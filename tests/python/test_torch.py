@@ -4,7 +4,7 @@
 
 import millrace
 import pytest
-from millrace import native
+from millrace.api import native
 
 np = pytest.importorskip("numpy")
 torch = pytest.importorskip("torch")

@@ -74,6 +74,8 @@ CODE = (".c", ".cpp", ".h", ".hpp", ".S", ".inc")
 CXX = (".c", ".cpp", ".h", ".hpp")
 HASH = (".py", ".cmake", ".sh", ".toml")
 
+PACKAGE = "python/millrace/"
+
 # Calls that only ever are the system's, and names that are so common that only "::name(" is taken for one.
 SYSTEM_CALLS = (
     "mmap|munmap|mremap|madvise|memfd_create|pread|pwrite|preadv|pwritev|pwritev2|ftruncate|fallocate|"
@@ -140,6 +142,17 @@ def direction_inside(path: str, text: str) -> Iterator[str]:
         if target.startswith(".") or (other != own and other not in inside[own]):
             allowed = ", ".join(sorted(inside[own])) or "nothing"
             yield f'{room}/{own} may include {allowed}, but here is "{target}"'
+
+
+def python_direction(path: str, text: str) -> Iterator[str]:
+    """What accelerates a program imports nothing that measures, predicts, evaluates or demonstrates."""
+    if not path.startswith(PACKAGE) or path.startswith((f"{PACKAGE}tools/", f"{PACKAGE}cli.py")):
+        return
+    for node in ast.walk(ast.parse(text)) if path.endswith(".py") else ():
+        names = [f"{node.module}.{one.name}" for one in node.names] if isinstance(node, ast.ImportFrom) else ()
+        for name in [one.name for one in node.names] if isinstance(node, ast.Import) else names:
+            if re.match(r"(?:millrace\.)?tools\b", name):
+                yield f"line {node.lineno}: only tools and the command line import tools, but here is {name}"
 
 
 def rigs(path: str, text: str) -> Iterator[str]:
@@ -294,8 +307,6 @@ def spdx(path: str, text: str) -> Iterator[str]:
 
 def own_paths(path: str, text: str) -> Iterator[str]:
     for match in OWN_PATHS.finditer(text):
-        if path.startswith(("tests/tidy/", "src/base/settings_test.cpp")):
-            return
         line = text.count("\n", 0, match.start()) + 1
         yield f"line {line}: an absolute path of somebody's machine: {match.group(0)}"
 
@@ -310,6 +321,7 @@ def readme_length(path: str, text: str) -> Iterator[str]:
 RULES = (
     direction,
     direction_inside,
+    python_direction,
     rigs,
     mpi_headers,
     system_calls,

@@ -8,7 +8,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import classes
+import exceptions_test
 import rules
+import type_names
 
 
 def found(rule, path, text):
@@ -60,6 +62,14 @@ class Rules(unittest.TestCase):
             for room, below in inside.items():
                 self.assertLessEqual(below, seen, room)
                 seen.add(room)
+
+    def test_tools_are_not_imported_by_what_accelerates_a_program(self):
+        for line in ("from millrace.tools.cluster import state", "from millrace import tools", "from ..tools import a"):
+            text = f"def f():\n    {line}\n"
+            self.assertTrue(found(rules.python_direction, "python/millrace/run/a.py", text), line)
+            self.assertFalse(found(rules.python_direction, "python/millrace/tools/demo/a.py", text), line)
+            self.assertFalse(found(rules.python_direction, "python/millrace/cli.py", text), line)
+        self.assertFalse(found(rules.python_direction, "python/millrace/run/a.py", "from millrace import prefix\n"))
 
     def test_rigs_stay_with_the_tests(self):
         include = '#include "agent/core/testing/core_rig.hpp"\n'
@@ -182,6 +192,39 @@ class Many final : public Base<T> {
         self.assertFalse(problems(20, 35))
         self.assertTrue(problems(21, 0))
         self.assertTrue(problems(0, 36))
+
+    def test_names_of_types(self):
+        way = "namespace millrace::front {\nenum class Way : int { read };\n}\n"
+        inside = "namespace a {\nclass B final : public C<int> {\n  struct Way {\n    int x;\n  };\n};\n}\n"
+        hidden = "namespace {\ntemplate <class T>\nstruct Way {\n  T x;\n};\n}\n"
+        local = "void f() {\n  struct Way {\n    int x;\n  };\n}\n"
+
+        def problems(listed=(), **texts):
+            files = {f"src/{room}.{end}": text for room, (end, text) in texts.items()}
+            renamed = {path.replace("__", "/"): text for path, text in files.items()}
+            return list(type_names.problems(renamed | glossary, dict.fromkeys(listed, "why")))
+
+        glossary = {}
+
+        front = ("hpp", way)
+        for other in (("hpp", way), ("hpp", inside), ("cpp", hidden), ("cpp", "using Way = int;\n")):
+            self.assertTrue(problems(front__a=front, front__b=other), other)
+        self.assertTrue(problems(front__a=front, agent__b=("hpp", way)))
+        self.assertTrue(problems(client__a=front, front__b=("cpp", hidden)))
+        self.assertFalse(problems(front__a=front, client__b=("cpp", hidden)), "client includes no front")
+        self.assertFalse(problems(front__a=("hpp", inside), front__b=("cpp", hidden)), "they never meet")
+        for none in (local, "class Way;\n", "using Way = other::Way;\n", "struct Way* f();\n", "struct Ways {\n};\n"):
+            self.assertFalse(problems(front__a=front, front__b=("cpp", none)), none)
+        self.assertFalse(problems([("src/front/b.hpp", "Way")], front__a=front, front__b=front))
+        self.assertTrue(problems([("src/front/a.hpp", "Way")], front__a=front), "the list has an entry too much")
+        glossary[type_names.GLOSSARY] = "| word | meaning |\n| way | a means |\n"
+        self.assertTrue(problems(front__a=("hpp", inside), front__b=("cpp", hidden)), "a word has one meaning")
+
+    def test_lists_of_exceptions_never_grow(self):
+        then = {"A": {"a", "b"}, "B": {"c"}}
+        self.assertFalse(exceptions_test.longer(then, {"A": {"a", "new"}, "B": set()}))
+        self.assertTrue(exceptions_test.longer(then, {"A": {"a", "b", "new"}, "B": set()}))
+        self.assertTrue(exceptions_test.longer(then, {**then, "C": {"new"}}))
 
     def test_a_file_is_no_part(self):
         head = "// SPDX\n// The part of Core that takes files in.\n"

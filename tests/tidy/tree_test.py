@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import exceptions
 import picture
 import rules
+import type_names
 
 ROOT = Path(__file__).resolve().parents[2]
 SKIPPED = {".git", ".venv", ".ruff_cache", "__pycache__", ".pytest_cache"}
@@ -33,21 +34,21 @@ def files() -> list[str]:
 def main() -> int:
     names = files()
     problems = [f"{room}: no README.md" for room in rules.rooms_without_readme(names)]
-    checked = 0
+    texts = {}
     for name in names:
         try:
-            text = (ROOT / name).read_text()
+            texts[name] = (ROOT / name).read_text()
         except UnicodeDecodeError:
             continue  # pictures
-        checked += 1
-        problems += rules.check(name, text)
+        problems += rules.check(name, texts[name])
+    problems += type_names.problems(texts, exceptions.SAME_NAMES)
     problems += [
         f"exceptions.py: {path} drops no result" for path in exceptions.DROPPED_RESULTS if path not in rules.used
     ]
     if picture.FILE.read_text() != picture.draw():
         problems.append(f"{picture.FILE.relative_to(ROOT)} is stale: python3 tests/tidy/picture.py")
-    print("\n".join(problems) or f"{checked} files follow the rules")
-    if checked < 20:
+    print("\n".join(problems) or f"{len(texts)} files follow the rules")
+    if len(texts) < 20:
         print("too few files were found to mean anything")
         return 1
     return 1 if problems else 0

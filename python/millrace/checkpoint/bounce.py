@@ -9,7 +9,7 @@ import os
 import threading
 from typing import NamedTuple
 
-from millrace import native
+from millrace.api import native
 
 ALIGNMENT = 64
 

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from millrace import native
+from millrace.api import native
 
 
 class Algorithm(NamedTuple):

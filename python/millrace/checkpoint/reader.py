@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from millrace import native
+from millrace.api import native
 from millrace.checkpoint import arrays as building
 from millrace.checkpoint import checksums, header, tree
 from millrace.checkpoint.errors import CheckpointError, ChecksumError

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from millrace import memory, native
+from millrace.api import memory, native
 from millrace.checkpoint import dtypes
 from millrace.checkpoint.bounce import Bounce
 from millrace.checkpoint.errors import CheckpointError

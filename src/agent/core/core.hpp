@@ -103,7 +103,7 @@ class Core {
   // behind the last record taken; otherwise it is reset. The caller has verified the checksum and the frame's
   // offset.
   struct Bundled {
-    enum class End { all, core_is_full, corrupt } end = End::all;
+    enum class BundleEnd { all, core_is_full, corrupt } end = BundleEnd::all;
     std::uint64_t records = 0;  // taken by this call
   };
   Bundled write_bundle(SenderId sender, FileSlot file, std::uint64_t offset,

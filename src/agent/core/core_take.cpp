@@ -43,17 +43,17 @@ Core::Bundled Core::write_bundle(SenderId sender, FileSlot slot, std::uint64_t o
   Bundled bundled;
   // A local copy can stay in registers. The compiler must assume that the copied records overlap `at`.
   transport::Unbundler here = at;
-  for (transport::Unbundler::Record record{};; here.taken(), ++bundled.records) {
+  for (transport::Unbundler::Unbundled record{};; here.taken(), ++bundled.records) {
     const auto found = here.next(offset, payload, record);
-    if (found == transport::Unbundler::Found::corrupt) bundled.end = Bundled::End::corrupt;
+    if (found == transport::Unbundler::Found::corrupt) bundled.end = Bundled::BundleEnd::corrupt;
     if (found != transport::Unbundler::Found::record) break;
     if (!impl_->ready() && !(from.upstream && ready(slot, from.lane))) {
-      bundled.end = Bundled::End::core_is_full;
+      bundled.end = Bundled::BundleEnd::core_is_full;
       break;
     }
     impl_->put(to, from, record.offset, record.data, stamp);
   }
-  at = bundled.end == Bundled::End::core_is_full ? here : transport::Unbundler();
+  at = bundled.end == Bundled::BundleEnd::core_is_full ? here : transport::Unbundler();
   return bundled;
 }
 

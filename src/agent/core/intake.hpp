@@ -23,9 +23,9 @@ struct PendingRequest {
 // The result of draining one ring or one link. `held`: a link's records wait, because Core::holds_back().
 enum class Drained { done, held, core_is_full, broken };
 
-constexpr Drained drained(Core::Bundled::End end) {
-  if (end == Core::Bundled::End::corrupt) return Drained::broken;
-  return end == Core::Bundled::End::all ? Drained::done : Drained::core_is_full;
+constexpr Drained drained(Core::Bundled::BundleEnd end) {
+  if (end == Core::Bundled::BundleEnd::corrupt) return Drained::broken;
+  return end == Core::Bundled::BundleEnd::all ? Drained::done : Drained::core_is_full;
 }
 
 }  // namespace millrace::agent

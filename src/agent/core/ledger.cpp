@@ -67,7 +67,7 @@ void Ledger::secure_name() {
 
 // The lock stays until the name has gone: others recover a log that nobody locks.
 void Ledger::remove() {
-  if (log_ != nullptr) log_->set_state(journal::State::done);
+  if (log_ != nullptr) log_->set_state(journal::LogState::done);
   if (file_.file.valid())
     shared_.retirements.add({std::move(file_.file), file_.path, target_.path, target_.target, own_number_});
 }
@@ -131,7 +131,7 @@ void Ledger::give_up() {
 void Ledger::say(bool draining, bool helps) {
   if (log_ == nullptr) return;
   log_->set_agent(helps ? shared_.agent : 0);
-  if (log_->set_state(draining ? journal::State::draining : journal::State::open)) keep_sign();
+  if (log_->set_state(draining ? journal::LogState::draining : journal::LogState::open)) keep_sign();
 }
 
 void Ledger::show_life(bool progress) {

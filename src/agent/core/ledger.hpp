@@ -57,9 +57,9 @@ class Ledger {
   // The end of the records so far.
   struct Cut {
     std::uint64_t mark;  // as of written()
-    journal::Place place;
+    journal::LogPlace place;
   };
-  Cut cut() const { return {base_ + appended_, log_ ? log_->place() : journal::Place{}}; }
+  Cut cut() const { return {base_ + appended_, log_ ? log_->place() : journal::LogPlace{}}; }
   // All records before the cut are in the target: recovery shall not use them any more.
   void forget(const Cut& cut);
   // True if it will not, and if ranks may forget them too.
@@ -127,7 +127,7 @@ class Ledger {
   std::unique_ptr<journal::Log> log_;
   std::shared_ptr<io::Owned> made_;  // what the storage creates
   io::Owned file_ = {};              // has the lock; not valid: not yet created
-  struct Calls {
+  struct OwnCalls {
     std::uint32_t pending = 0;  // with the storage
     std::uint64_t ended = 0;
   } calls_;

@@ -293,7 +293,7 @@ TEST_F(Ledgers, one_that_cannot_be_removed_says_that_it_is_done) {
       if (!takes_words) no_word.emplace(RLIMIT_FSIZE, 1);
       settle();
     }
-    EXPECT_EQ(journal::look_at(path + "-aside")->start.sector.state == journal::State::done, takes_words);
+    EXPECT_EQ(journal::look_at(path + "-aside")->start.sector.state == journal::LogState::done, takes_words);
     const auto messages = std::exchange(rig->messages, {});
     ASSERT_EQ(messages.size(), takes_words ? 0U : 1U);
     EXPECT_TRUE(takes_words || messages[0].starts_with(path + ": ")) << messages[0];

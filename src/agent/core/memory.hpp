@@ -43,7 +43,7 @@ class Memory {
   Shared& shared_;
   const Files& files_;
   std::unique_ptr<BlockPool> resting_;
-  std::vector<Budget::Lane> lanes_;  // scratch
+  std::vector<Budget::LaneNeeds> lanes_;  // scratch
 };
 
 }  // namespace millrace::agent

@@ -186,8 +186,8 @@ void OpenFile::join(Shared& shared, const Fd& target, const transport::Register&
   if (!keeps_ledger(settings) || ledger) return;
   const FileIdentity& told = registration.identity;
   const bool sound = told.device == identity.device && told.inode == identity.inode;
-  journal::Identity who = journal::identity_of(journal::Kind::ledger, target, Result(sound ? told : identity),
-                                               registration.group);
+  journal::Identity who = journal::identity_of(journal::LogKind::ledger, target,
+                                               Result(sound ? told : identity), registration.group);
   who.clock = shared.stamp_clock;
   ledger = std::make_unique<Ledger>(shared, std::move(who), target);
 }

@@ -171,7 +171,7 @@ void bundles(benchmark::State& state) {
     while (bench.core
                .write_bundle(static_cast<SenderId>(rank), bench.slot, offset,
                              std::span(payload).first(bundle.bytes()), at)
-               .end != Core::Bundled::End::all)
+               .end != Core::Bundled::BundleEnd::all)
       bench.core.advance(++now);
     if (++round % 64 == 0) bench.core.advance(++now);
   };

@@ -113,7 +113,7 @@ TEST(Ring, AServerThatSortsWaitsForAgentsThatAreSilentFor600Ms) {
   }
 }
 
-// python/millrace/stats.py depends on this.
+// python/millrace/stats/reader.py depends on this.
 TEST(Ring, ReportsTellWhatRanksGaveFromWhatWasPassedOn) {
   for (const Topology topology : {Topology::ring, Topology::tree, Topology::direct}) {
     RingRig rig({topology, 2, MiB}, 4, 1, with(Strategy::automatic, true));

@@ -127,7 +127,7 @@ void Downstream::listen() {
   FrameHeader frame{};
   const std::byte* payload = nullptr;
   while (wanted.size() < wanted_max && io->link().next(frame, payload)) {
-    transport::Reply reply{};
+    transport::WireStatus reply{};
     if (frame.kind == Kind::wanted) {
       if (status.ok()) status = take_wanted(frame, payload);
     } else if (frame.kind != Kind::reply || frame.length != sizeof reply) {

@@ -17,8 +17,8 @@ constexpr std::size_t data_backlog_bytes = std::size_t{1} << 20;
 
 }  // namespace
 
-Links::Links(io::Net& net, const io::Clock& clock, Loop::Watch watch, Loop::Log log, std::uint64_t first_tag,
-             const transport::LinkTimes& times)
+Links::Links(io::Net& net, const io::Clock& clock, Loop::WatchSocket watch, Loop::LogLine log,
+             std::uint64_t first_tag, const transport::LinkTimes& times)
     : loop_{net, clock, std::move(watch), std::move(log), first_tag, times},
       downstreams_(
           loop_, [this](const transport::LinkIntroduction& from, std::uint64_t signs) { hear(from, signs); }),

@@ -31,8 +31,8 @@ namespace millrace::agent {
 // Loop, handle() gets the events, and pump() runs twice per round. Never blocks. Not thread safe.
 class Links final : public ReadTaker {
  public:
-  Links(io::Net& net, const io::Clock& clock, Loop::Watch watch, Loop::Log log, std::uint64_t first_tag,
-        const transport::LinkTimes& times);
+  Links(io::Net& net, const io::Clock& clock, Loop::WatchSocket watch, Loop::LogLine log,
+        std::uint64_t first_tag, const transport::LinkTimes& times);
 
   // The port for agents of other nodes; listens from the first call on.
   Result<std::uint16_t> listen() { return gate_.listen(); }

@@ -18,13 +18,13 @@ namespace millrace::agent {
 // The interface of links to the event loop, Server's or the simulator's. Net and clock outlive it.
 struct Loop {
   // Watches a socket for these epoll events under a tag; 0: no longer.
-  using Watch = std::function<void(int socket, std::uint32_t events, std::uint64_t tag)>;
-  using Log = std::function<void(const std::string& line)>;
+  using WatchSocket = std::function<void(int socket, std::uint32_t events, std::uint64_t tag)>;
+  using LogLine = std::function<void(const std::string& line)>;
 
   io::Net& net;
   const io::Clock& clock;
-  Watch watch;
-  Log log;
+  WatchSocket watch;
+  LogLine log;
   std::uint64_t first_tag;  // the listener's; links have higher ones
   transport::LinkTimes times;
   std::uint64_t tags = 1;

@@ -24,7 +24,7 @@ class Strangers {
   static constexpr std::size_t most = 512;
   static constexpr std::uint64_t least_ns = 100'000'000;
 
-  void add(std::uint64_t tag, const io::Address& from, std::uint64_t now_ns) {
+  void add(std::uint64_t tag, const io::NetAddress& from, std::uint64_t now_ns) {
     strangers_.push_back({tag, from.ip, now_ns});
     ++counts_[from.ip];
   }
@@ -51,7 +51,7 @@ class Strangers {
   std::size_t size() const { return strangers_.size(); }
 
  private:
-  using Host = decltype(io::Address::ip);
+  using Host = decltype(io::NetAddress::ip);
   struct Stranger {
     std::uint64_t tag;
     Host host;

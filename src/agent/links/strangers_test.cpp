@@ -9,8 +9,8 @@
 namespace millrace::agent {
 namespace {
 
-io::Address host(std::uint8_t number, std::uint16_t port = 0) {
-  io::Address address;
+io::NetAddress host(std::uint8_t number, std::uint16_t port = 0) {
+  io::NetAddress address;
   address.ip[15] = number;
   address.port = port;
   return address;

@@ -28,7 +28,7 @@ class Arrivals {
     const std::size_t size = std::min<std::size_t>(data.size(), pool_.block_bytes() - used_);
     std::memcpy(place, data.data(), size);
     used_ += static_cast<std::uint32_t>(size);
-    sink::Segment* last = segments_.empty() ? nullptr : &segments_.back();
+    sink::SinkSegment* last = segments_.empty() ? nullptr : &segments_.back();
     if (last != nullptr && last->offset + last->length == offset) {
       last->length += size;
     } else {
@@ -44,7 +44,7 @@ class Arrivals {
 
   std::uint32_t block() const { return block_; }
   Extent hull() const { return hull_; }
-  std::span<const sink::Segment> segments() const { return segments_; }
+  std::span<const sink::SinkSegment> segments() const { return segments_; }
   // The block belongs to the caller now. The next record begins another one.
   void let_go() {
     block_ = LazyPool::none;
@@ -60,7 +60,7 @@ class Arrivals {
   std::uint32_t block_ = LazyPool::none;
   std::uint32_t used_ = 0;
   Extent hull_;
-  std::vector<sink::Segment> segments_;
+  std::vector<sink::SinkSegment> segments_;
 };
 
 }  // namespace millrace::agent

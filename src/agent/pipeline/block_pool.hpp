@@ -77,7 +77,7 @@ struct Chunk {
 };
 
 // The form of the record of a block's present bytes.
-enum class Shape : std::uint8_t {
+enum class CoverShape : std::uint8_t {
   run,     // [begin, end) and nothing else (with merging off: one record)
   coarse,  // a bit per 4 bytes
   fine,    // a bit per byte
@@ -87,8 +87,8 @@ struct Block {
   std::uint32_t begin;  // of the hull of all bytes
   std::uint32_t end;
   std::uint32_t covered;
-  std::uint32_t fine;  // id of the fine map, if Shape::fine
-  Shape shape;
+  std::uint32_t fine;  // id of the fine map, if CoverShape::fine
+  CoverShape shape;
 };
 
 // The memory of all sort buffers of one agent: blocks and their descriptions. The constructor bounds all of
@@ -117,12 +117,15 @@ class BlockPool {
 
   // The bits of a block's present bytes, and (merging off) of the first bytes of its records.
   std::uint64_t* cover_bits(std::uint32_t id, const Block& b) const {
-    return words(b.shape == Shape::fine ? fine_maps.at(b.fine) : coarse_cover_.at(id));
+    return words(b.shape == CoverShape::fine ? fine_maps.at(b.fine) : coarse_cover_.at(id));
   }
   std::uint64_t* start_bits(std::uint32_t id, const Block& b) const {
-    return words(b.shape == Shape::fine ? fine_maps.at(b.fine) + block_bytes() / 8 : coarse_start_.at(id));
+    return words(b.shape == CoverShape::fine ? fine_maps.at(b.fine) + block_bytes() / 8
+                                             : coarse_start_.at(id));
   }
-  std::uint32_t map_words(Shape shape) const { return block_bytes() >> (shape == Shape::fine ? 6 : 8); }
+  std::uint32_t map_words(CoverShape shape) const {
+    return block_bytes() >> (shape == CoverShape::fine ? 6 : 8);
+  }
 
   Chunk& chunk(std::uint32_t id) const { return *reinterpret_cast<Chunk*>(chunks.at(id)); }
 

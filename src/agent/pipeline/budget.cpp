@@ -22,10 +22,10 @@ void Budget::resize(Supply all, std::uint32_t spans, std::uint32_t slots, std::u
   window_ = window;
 }
 
-bool Budget::recount(std::span<const Lane> lanes) {
+bool Budget::recount(std::span<const LaneNeeds> lanes) {
   reserved_ = landing_ = share_ = 0;
   std::uint32_t fed = 0;
-  for (const Lane& lane : lanes) {
+  for (const LaneNeeds& lane : lanes) {
     reserved_ += lane.due;
     if (lane.lands) landing_ = slots_;
     fed += lane.fed ? 1 : 0;
@@ -34,7 +34,7 @@ bool Budget::recount(std::span<const Lane> lanes) {
   const std::uint32_t usable = std::min({all_.blocks, all_.fine_maps, all_.chunks});
   const std::uint32_t least = 2 * spans_;
   share_ = std::max(least, std::min(share_max_blocks, usable / (4 * fed)));
-  for (const Lane& lane : lanes) {
+  for (const LaneNeeds& lane : lanes) {
     if (lane.fed && lane.in_use < share_) reserved_ += share_ - lane.in_use;
   }
   return std::uint64_t{fed} * least <= usable / 2;

@@ -35,7 +35,7 @@ class Budget {
     std::uint32_t chunks;
   };
   // One lane of one file, at the begin of the round.
-  struct Lane {
+  struct LaneNeeds {
     bool fed;              // agents upstream send it records
     std::uint32_t in_use;  // its blocks, on their way out or not
     std::uint32_t due;     // blocks that the chunk which comes back may still need
@@ -46,7 +46,7 @@ class Budget {
   // `window`: see above.
   void resize(Supply all, std::uint32_t spans, std::uint32_t slots, std::uint32_t window);
   // Counts the reserved blocks anew. False: too many lanes are fed.
-  bool recount(std::span<const Lane> lanes);
+  bool recount(std::span<const LaneNeeds> lanes);
 
   // --- Who may take memory: `free` is what is free now ---
 

@@ -117,7 +117,7 @@ class Explorer {
 
   Budget budget(const State& state, std::uint32_t agent, Budget::Supply& free) const {
     Budget budget;
-    std::vector<Budget::Lane> lanes;
+    std::vector<Budget::LaneNeeds> lanes;
     std::uint32_t used = 0, leaving = 0;
     for (std::uint32_t lane = 0; lane < c_.lanes; ++lane) {
       const Part& part = state[index(agent, lane)];

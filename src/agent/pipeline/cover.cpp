@@ -9,7 +9,7 @@ namespace millrace::agent::cover {
 void make_map(BlockPool& pool, std::uint32_t id, std::uint32_t begin, std::uint32_t end, bool merge) {
   Block& b = pool.block(id);
   const bool coarse = ((begin | end | b.begin | b.end) & 3) == 0;
-  b.shape = coarse ? Shape::coarse : Shape::fine;
+  b.shape = coarse ? CoverShape::coarse : CoverShape::fine;
   if (!coarse) b.fine = pool.fine_maps.allocate();
   const std::uint32_t shift = coarse ? 2 : 0;
   const std::size_t bytes = std::size_t{pool.map_words(b.shape)} * sizeof(std::uint64_t);
@@ -25,7 +25,7 @@ void refine(BlockPool& pool, std::uint32_t id, bool merge) {
   Block& b = pool.block(id);
   const Block old = b;
   b.fine = pool.fine_maps.allocate();
-  b.shape = Shape::fine;
+  b.shape = CoverShape::fine;
   const std::size_t bytes = std::size_t{pool.map_words(b.shape)} * sizeof(std::uint64_t);
   const std::uint32_t limit = pool.block_bytes() / 4;
   std::uint64_t* fine = pool.cover_bits(id, b);
@@ -48,7 +48,7 @@ void refine(BlockPool& pool, std::uint32_t id, bool merge) {
 
 void mark_record(BlockPool& pool, std::uint32_t id, std::uint32_t begin, std::uint32_t end) {
   Block& b = pool.block(id);
-  const std::uint32_t shift = b.shape == Shape::coarse ? 2 : 0;
+  const std::uint32_t shift = b.shape == CoverShape::coarse ? 2 : 0;
   std::uint64_t* starts = pool.start_bits(id, b);
   clear_bits(starts, begin >> shift, end >> shift);
   set_bits(starts, begin >> shift, (begin >> shift) + 1);
@@ -61,8 +61,8 @@ void mark_record(BlockPool& pool, std::uint32_t id, std::uint32_t begin, std::ui
 Range next_run(const BlockPool& pool, std::uint32_t id, std::uint32_t from, bool merge) {
   const Block& b = pool.block(id);
   if (b.covered == 0 || from >= b.end) return {0, 0};
-  if (b.shape == Shape::run) return {std::max(from, b.begin), b.end};
-  const std::uint32_t shift = b.shape == Shape::coarse ? 2 : 0;
+  if (b.shape == CoverShape::run) return {std::max(from, b.begin), b.end};
+  const std::uint32_t shift = b.shape == CoverShape::coarse ? 2 : 0;
   const std::uint32_t limit = b.end >> shift;
   const std::uint64_t* bits = pool.cover_bits(id, b);
   const std::uint32_t begin = find_bit(bits, std::max(from, b.begin) >> shift, limit);
@@ -75,12 +75,12 @@ Range next_run(const BlockPool& pool, std::uint32_t id, std::uint32_t from, bool
 Range next_gap(const BlockPool& pool, std::uint32_t id, std::uint32_t from, std::uint32_t end) {
   const Block& b = pool.block(id);
   if (b.covered == 0) return {from, end};
-  if (b.shape == Shape::run) {
+  if (b.shape == CoverShape::run) {
     if (from < b.begin) return {from, std::min(end, b.begin)};
     const std::uint32_t begin = std::max(from, b.end);
     return begin < end ? Range{begin, end} : Range{0, 0};
   }
-  const std::uint32_t shift = b.shape == Shape::coarse ? 2 : 0;
+  const std::uint32_t shift = b.shape == CoverShape::coarse ? 2 : 0;
   const std::uint64_t* bits = pool.cover_bits(id, b);
   // A bit at the edge may stand for bytes outside [from, end). The return statement cuts these off.
   const std::uint32_t limit = (end + (1U << shift) - 1) >> shift;

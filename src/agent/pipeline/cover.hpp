@@ -82,8 +82,8 @@ inline constexpr std::uint64_t inverted = ~std::uint64_t{0};
 
 // Gives the block's fine map back, if it has one.
 inline void drop_map(BlockPool& pool, Block& block) {
-  if (block.shape == Shape::fine) pool.fine_maps.release(block.fine);
-  block.shape = Shape::run;
+  if (block.shape == CoverShape::fine) pool.fine_maps.release(block.fine);
+  block.shape = CoverShape::run;
 }
 
 // Slow paths of add(), out of line.
@@ -103,7 +103,7 @@ void mark_record(BlockPool& pool, std::uint32_t id, std::uint32_t begin, std::ui
     b.covered = end - begin;
     return b.covered - before;
   }
-  if (b.shape == Shape::run) {
+  if (b.shape == CoverShape::run) {
     if (merge && begin <= b.end && end >= b.begin) {
       if (begin < b.begin) b.begin = begin;
       if (end > b.end) b.end = end;
@@ -112,8 +112,8 @@ void mark_record(BlockPool& pool, std::uint32_t id, std::uint32_t begin, std::ui
     }
     make_map(pool, id, begin, end, merge);
   }
-  if (b.shape == Shape::coarse && ((begin | end) & 3) != 0) refine(pool, id, merge);
-  const std::uint32_t shift = b.shape == Shape::coarse ? 2 : 0;
+  if (b.shape == CoverShape::coarse && ((begin | end) & 3) != 0) refine(pool, id, merge);
+  const std::uint32_t shift = b.shape == CoverShape::coarse ? 2 : 0;
   b.covered += set_bits(pool.cover_bits(id, b), begin >> shift, end >> shift) << shift;
   if (begin < b.begin) b.begin = begin;
   if (end > b.end) b.end = end;

@@ -46,7 +46,7 @@ void Departures::to_outlet_in_order(std::uint32_t chunk, std::vector<WaiterId> w
   ++sweeping_;
 }
 
-void Departures::put_block(std::uint32_t block, Extent hull, std::span<const sink::Segment> segments) {
+void Departures::put_block(std::uint32_t block, Extent hull, std::span<const sink::SinkSegment> segments) {
   put(add({.place = hull, .block = block, .blocks = 1, .handed = true}), segments);
 }
 
@@ -79,9 +79,9 @@ bool Departures::take_runs(Departure& departure) {
   return true;
 }
 
-void Departures::put(Iterator departure, std::span<const sink::Segment> segments) {
+void Departures::put(Iterator departure, std::span<const sink::SinkSegment> segments) {
   const auto count = static_cast<std::uint32_t>(segments.size());
-  for (const sink::Segment& segment : segments) bytes_out_ += segment.length;
+  for (const sink::SinkSegment& segment : segments) bytes_out_ += segment.length;
   extents_out_ += count;
   puts_.emplace(outlet_.put(segments), Put{departure, count});
   ++departure->tickets;

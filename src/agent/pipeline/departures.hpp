@@ -35,7 +35,7 @@ class Departures {
   // As to_outlet(), for the next chunk of a sweep.
   void to_outlet_in_order(std::uint32_t chunk, std::vector<WaiterId> waiters = {});
   // A block of Arrivals, which is handed over at once.
-  void put_block(std::uint32_t block, Extent hull, std::span<const sink::Segment> segments);
+  void put_block(std::uint32_t block, Extent hull, std::span<const sink::SinkSegment> segments);
 
   // `waiter` is told once for every departure that has a byte of `extent`. Returns their number.
   std::uint32_t watch(Extent extent, WaiterId waiter);
@@ -105,7 +105,7 @@ class Departures {
   Iterator add(Departure departure);
   Iterator leave(std::uint32_t chunk, std::vector<WaiterId> waiters);
   bool take_runs(Departure& departure);
-  void put(Iterator departure, std::span<const sink::Segment> segments);
+  void put(Iterator departure, std::span<const sink::SinkSegment> segments);
   void finish(Iterator departure);
 
   Shared& shared_;
@@ -122,8 +122,8 @@ class Departures {
   std::uint64_t bytes_out_ = 0;
   bool unflushed_ = false;
   std::uint32_t sweeping_ = 0;
-  std::uint64_t marked_ = 0;             // file offset of the last mark
-  std::vector<sink::Segment> segments_;  // scratch
+  std::uint64_t marked_ = 0;                 // file offset of the last mark
+  std::vector<sink::SinkSegment> segments_;  // scratch
   std::vector<WaiterId> finished_;
 };
 

@@ -149,10 +149,10 @@ bool FilePipeline::recall() {
   std::vector<WaiterId> waiters;
   for (;;) {
     const std::uint32_t due = journal_.blocks_due();
-    const Overflow::Progress progress =
+    const Overflow::Pumped progress =
         journal_.pump(!departures_.storing(), shared_.budget, carries(), index, waiters);
     shared_.budget.owes(std::max(due, journal_.blocks_due()) - due);
-    if (progress != Overflow::Progress::loaded) return moved || progress == Overflow::Progress::moved;
+    if (progress != Overflow::Pumped::loaded) return moved || progress == Overflow::Pumped::moved;
     moved = true;
     sweep_.loaded(index, waiters);
   }

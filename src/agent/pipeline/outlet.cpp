@@ -13,7 +13,7 @@ class SinkOutlet final : public Outlet {
  public:
   explicit SinkOutlet(std::unique_ptr<sink::Sink> sink) : sink_(std::move(sink)) {}
 
-  sink::Ticket put(std::span<const sink::Segment> batch) override { return sink_->put(batch); }
+  sink::Ticket put(std::span<const sink::SinkSegment> batch) override { return sink_->put(batch); }
   void flush() override { sink_->flush(); }
   sink::Ticket settle(transport::Kind kind, Extent, bool on_disk) override {
     return kind == transport::Kind::close ? sink_->close(on_disk) : sink_->sync();
@@ -37,7 +37,7 @@ class CarrierOutlet final : public Outlet {
   CarrierOutlet(std::unique_ptr<Carrier> carrier, std::uint64_t record_max_bytes)
       : carrier_(std::move(carrier)), record_max_bytes_(record_max_bytes) {}
 
-  sink::Ticket put(std::span<const sink::Segment> batch) override;
+  sink::Ticket put(std::span<const sink::SinkSegment> batch) override;
   void flush() override {
     if (carrier_) carrier_->flush();
   }
@@ -59,12 +59,12 @@ class CarrierOutlet final : public Outlet {
  private:
   struct Work {
     sink::Ticket ticket;
-    std::deque<sink::Segment> segments;  // of a write, not sent yet
+    std::deque<sink::SinkSegment> segments;  // of a write, not sent yet
     transport::Kind kind;
     Extent extent;
     std::vector<std::byte> list = {};  // of a want
   };
-  struct Asked {
+  struct Unanswered {
     std::uint32_t request;
     sink::Ticket ticket;
   };
@@ -74,7 +74,7 @@ class CarrierOutlet final : public Outlet {
   std::unique_ptr<Carrier> carrier_;  // nullptr after give_up()
   std::uint64_t record_max_bytes_;
   std::deque<Work> work_;
-  std::vector<Asked> asked_;
+  std::vector<Unanswered> asked_;
   std::vector<sink::Done> done_;
   std::vector<Carrier::Answer> answers_;  // scratch
   sink::SinkCounters counters_;
@@ -83,7 +83,7 @@ class CarrierOutlet final : public Outlet {
   std::uint64_t last_end_ = 0;
 };
 
-sink::Ticket CarrierOutlet::put(std::span<const sink::Segment> batch) {
+sink::Ticket CarrierOutlet::put(std::span<const sink::SinkSegment> batch) {
   counters_.segments += batch.size();
   work_.push_back({next_ticket_, {batch.begin(), batch.end()}, transport::Kind::write, {}});
   (void)advance();
@@ -131,7 +131,7 @@ bool CarrierOutlet::send(Work& work) {
     return true;
   }
   for (; !work.segments.empty(); work.segments.pop_front()) {
-    sink::Segment& segment = work.segments.front();
+    sink::SinkSegment& segment = work.segments.front();
     while (segment.length > 0) {
       if (!carrier_->has_room()) return false;
       const std::uint64_t size = std::min(segment.length, record_max_bytes_);
@@ -167,7 +167,7 @@ bool CarrierOutlet::advance() {
   answers_.clear();
   carrier_->take_answers(answers_);
   for (const Carrier::Answer& answer : answers_) {
-    const auto asked = std::ranges::find(asked_, answer.request, &Asked::request);
+    const auto asked = std::ranges::find(asked_, answer.request, &Unanswered::request);
     if (asked == asked_.end()) continue;
     done_.push_back({asked->ticket, answer.status});
     asked_.erase(asked);
@@ -179,7 +179,7 @@ bool CarrierOutlet::advance() {
 void CarrierOutlet::lose(Status status) {
   if (!status_.ok()) return;
   status_ = status;
-  for (const Asked& asked : asked_) done_.push_back({asked.ticket, status});
+  for (const Unanswered& asked : asked_) done_.push_back({asked.ticket, status});
   asked_.clear();
 }
 

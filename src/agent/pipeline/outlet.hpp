@@ -26,7 +26,7 @@ class Outlet {
  public:
   virtual ~Outlet() = default;
 
-  virtual sink::Ticket put(std::span<const sink::Segment> batch) = 0;
+  virtual sink::Ticket put(std::span<const sink::SinkSegment> batch) = 0;
   // The end of a round of put(): the outlet holds nothing back for later puts.
   virtual void flush() = 0;
   // A hint for the next agent: all puts from here to the next settle() of sync or close lie at or above

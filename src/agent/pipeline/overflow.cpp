@@ -188,49 +188,49 @@ void Overflow::forget(Chunks::iterator place) {
   chunks_.erase(place);
 }
 
-Overflow::Progress Overflow::pump(bool may_start, const Budget& budget, bool passed_on, std::uint64_t& index,
-                                  std::vector<WaiterId>& waiters) {
+Overflow::Pumped Overflow::pump(bool may_start, const Budget& budget, bool passed_on, std::uint64_t& index,
+                                std::vector<WaiterId>& waiters) {
   starved_ = false;
-  if (log_ && log_->reading()) return Progress::nothing;
+  if (log_ && log_->reading()) return Pumped::nothing;
   if (loading_ == no_chunk) {
     if (!wanted()) {
       if (empty() && log_ && !log_->idle()) log_->flush();
-      return Progress::nothing;
+      return Pumped::nothing;
     }
-    if (!may_start) return Progress::nothing;
+    if (!may_start) return Pumped::nothing;
     if (!log_) return come_back(chunks_.begin(), index, waiters);
     starved_ = !budget.grants_return(buffer_.pool().free(), passed_on);
-    if (starved_) return Progress::nothing;
+    if (starved_) return Pumped::nothing;
     if (!log_->idle()) {
       log_->flush();
-      return Progress::nothing;
+      return Pumped::nothing;
     }
     const auto place = std::ranges::find_if(chunks_, [](const auto& chunk) { return chunk.second.wanted; });
     loading_ = place->first;
     log_->read(place->second.segments.back());
-    return Progress::moved;
+    return Pumped::moved;
   }
   starved_ = log_->read_status().ok() && !budget.grants_rest(buffer_.pool().free(), blocks_due());
-  if (starved_) return Progress::nothing;
+  if (starved_) return Pumped::nothing;
   const auto place = chunks_.find(loading_);
   if (!take_segment(place->second).ok()) {  // the owner sees status() and calls drop()
     loading_ = no_chunk;
-    return Progress::moved;
+    return Pumped::moved;
   }
   if (!place->second.segments.empty() && !buffer_.complete(loading_)) {
     log_->read(place->second.segments.back());
-    return Progress::moved;
+    return Pumped::moved;
   }
   loading_ = no_chunk;
   return come_back(place, index, waiters);
 }
 
-Overflow::Progress Overflow::come_back(Chunks::iterator place, std::uint64_t& index,
-                                       std::vector<WaiterId>& waiters) {
+Overflow::Pumped Overflow::come_back(Chunks::iterator place, std::uint64_t& index,
+                                     std::vector<WaiterId>& waiters) {
   index = place->first;
   waiters.insert(waiters.end(), place->second.waiters.begin(), place->second.waiters.end());
   forget(place);
-  return Progress::loaded;
+  return Pumped::loaded;
 }
 
 Status Overflow::status() const { return !status_.ok() || !log_ ? status_ : log_->status(); }

@@ -74,11 +74,11 @@ class Overflow {
   // Blocks that the loading chunk may still need. The budget reserves them, so that the load can end.
   std::uint32_t blocks_due() const;
 
-  enum class Progress { nothing, moved, loaded };
+  enum class Pumped { nothing, moved, loaded };
   // One step of loading, if the budget grants it. `passed_on`: the chunks go to another agent. `loaded`: the
   // buffer has the whole chunk `index`, and the function has appended its waiters to `waiters`.
-  Progress pump(bool may_start, const Budget& budget, bool passed_on, std::uint64_t& index,
-                std::vector<WaiterId>& waiters);
+  Pumped pump(bool may_start, const Budget& budget, bool passed_on, std::uint64_t& index,
+              std::vector<WaiterId>& waiters);
   // True if the last step found too little memory.
   bool starved() const { return starved_; }
 
@@ -117,7 +117,7 @@ class Overflow {
   Status take_segment(Stored& stored);
   void forget_segment(Stored& stored);
   void forget(Chunks::iterator place);
-  Progress come_back(Chunks::iterator place, std::uint64_t& index, std::vector<WaiterId>& waiters);
+  Pumped come_back(Chunks::iterator place, std::uint64_t& index, std::vector<WaiterId>& waiters);
 
   Shared& shared_;
   SortBuffer& buffer_;

@@ -53,7 +53,7 @@ std::uint32_t SortBuffer::new_block(Chunk& chunk, std::uint32_t slot) {
   block.begin = 0;
   block.end = 0;
   block.covered = 0;
-  block.shape = Shape::run;
+  block.shape = CoverShape::run;
   chunk.slots[slot] = id;
   ++chunk.blocks;
   ++blocks_;

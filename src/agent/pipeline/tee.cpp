@@ -20,7 +20,7 @@ class TeeOutlet final : public Outlet {
   TeeOutlet(std::unique_ptr<Outlet> file, std::unique_ptr<Outlet> next)
       : file_(std::move(file)), next_(std::move(next)) {}
 
-  sink::Ticket put(std::span<const sink::Segment> batch) override {
+  sink::Ticket put(std::span<const sink::SinkSegment> batch) override {
     return await(file_->put(batch), next_->put(batch));
   }
   void flush() override {

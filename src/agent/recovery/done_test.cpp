@@ -53,7 +53,7 @@ class Done : public Recovery {
     std::fstream(target, std::ios::in | std::ios::out) << "newer";
   }
   void finish(const std::string& name) const {
-    change(name, [](journal::StateSector& sector) { sector.state = journal::State::done; });
+    change(name, [](journal::StateSector& sector) { sector.state = journal::LogState::done; });
   }
   Ran run_stuck(const std::string& name) const {
     Sticks pace(place(name));

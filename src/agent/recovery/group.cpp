@@ -18,7 +18,7 @@ namespace millrace::agent {
 
 namespace {
 
-using journal::State;
+using journal::LogState;
 using journal::Writers;
 
 bool unreadable_header(const journal::Summary& summary) {
@@ -43,7 +43,7 @@ std::pair<std::uint64_t, std::uint32_t> clock_of(const journal::Start& start) {
 
 }  // namespace
 
-void Group::take(const std::string& path) {
+void LogGroup::take(const std::string& path) {
   Result<Fd> file = io::open_owned(path);
   if (!file) {
     if (file.status().code() == Code::not_found) return;
@@ -66,7 +66,7 @@ void Group::take(const std::string& path) {
     found.start = {reader.header(), reader.state()};
     journal::StateSector sector = found.start.sector;
     found.alive_ns = sector.alive_ns = journal::alive_ns(sector, log);
-    if (sector.state == State::open) sector.state = State::draining;  // an open of the target waits
+    if (sector.state == LogState::open) sector.state = LogState::draining;  // an open of the target waits
     // A disk that takes no write is told later: begin() comes before any write to the target.
     if (!options_.dry_run) (void)journal::put_state(found.file, found.start, sector);
   }
@@ -78,16 +78,16 @@ void Group::take(const std::string& path) {
 }
 
 // `blocker`: without this journal, no other one of the file is used.
-void Group::block(const std::string& path, const std::string& why, const std::string& blocker) {
+void LogGroup::block(const std::string& path, const std::string& why, const std::string& blocker) {
   outcome_.refuse(path, why);
   blocker_ = blocker;
   complete_ = false;
 }
 
 // False: the journal is refused, with a message, or has no records.
-bool Group::usable(Found& found) {
+bool LogGroup::usable(Found& found) {
   using journal::Verdict;
-  if (found.start.sector.state == State::done) return true;  // it is only removed
+  if (found.start.sector.state == LogState::done) return true;  // it is only removed
   journal::Summary& summary = found.summary;
   const Result<std::uint64_t> size = io::size_of(found.file);
   // If only the agent has died, the node has every byte, and what does not fit is damage.
@@ -124,15 +124,15 @@ bool Group::usable(Found& found) {
   return false;
 }
 
-void Group::refuse_all(const std::string& why) {
+void LogGroup::refuse_all(const std::string& why) {
   for (const Found& found : found_) outcome_.refuse(found.path, why + " (" + found.what() + ")");
 }
 
 // Logs that are done, and those that they lead: a recovery died after the target had all their records, or an
 // agent could not remove its ledger. A log that is done goes when no other log of its file is left that it
 // may lead.
-void Group::remove_done() {
-  const auto is_done = [](const Found& one) { return one.start.sector.state == State::done; };
+void LogGroup::remove_done() {
+  const auto is_done = [](const Found& one) { return one.start.sector.state == LogState::done; };
   std::set<std::uint64_t> leaders;
   for (const Found& found : found_) {
     if (is_done(found)) leaders.insert(found.start.header.checksum);
@@ -152,7 +152,7 @@ void Group::remove_done() {
   std::erase_if(found_, goes);
 }
 
-void Group::drop_passed_over() {
+void LogGroup::drop_passed_over() {
   if (options_.force) return;
   std::erase_if(found_, [this](const Found& found) {
     if (found.start.sector.passed_over == 0) return false;
@@ -165,7 +165,7 @@ void Group::drop_passed_over() {
 
 // The last sign of life of the processes that shared the log's open, by their node's clock. The clock may
 // have been set back since: what a rank saves after the death of its agent may be older by the clock.
-std::uint64_t Group::alive_ns(const Found& found) const {
+std::uint64_t LogGroup::alive_ns(const Found& found) const {
   std::uint64_t last = found.alive_ns;
   for (const Found& other : found_) {
     if (other.start.header.group == found.start.header.group) last = std::max(last, other.alive_ns);
@@ -174,7 +174,7 @@ std::uint64_t Group::alive_ns(const Found& found) const {
 }
 
 // The reason why the logs are not used; empty if they are.
-std::string Group::trouble(const Target& target) const {
+std::string LogGroup::trouble(const RecoveryTarget& target) const {
   if (const std::string why = refusal(target); !why.empty()) return why;
   if (!blocker_.empty())
     return "was not used, because the order of writing needs all journals of " + target.name + ", and " +
@@ -199,7 +199,7 @@ std::string Group::trouble(const Target& target) const {
          "remove the journal with --discard";
 }
 
-void Group::recover(const std::vector<std::string>& paths) {
+void LogGroup::recover(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     pace_.between_steps();
     take(path);
@@ -207,7 +207,7 @@ void Group::recover(const std::vector<std::string>& paths) {
   remove_done();
   drop_passed_over();
   if (found_.empty()) return;
-  Target target = find_target(storage_, found_.front().summary.header, true, options_.target);
+  RecoveryTarget target = find_target(storage_, found_.front().summary.header, true, options_.target);
   for (const Found& found : found_) {  // all of them have to be of this very file
     if (target.file && target.sameness == Sameness::same)
       target.sameness = sameness_of(storage_, *target.file, found.summary.header);
@@ -233,7 +233,7 @@ void Group::recover(const std::vector<std::string>& paths) {
     outcome_.out << target.name << ": recovered " << found.what() << std::endl;
 }
 
-Status Group::write_all(Fd target) {
+Status LogGroup::write_all(Fd target) {
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> begun;  // of the oldest log of each clock
   for (const Found& found : found_) {
     std::uint64_t& first = begun.try_emplace(clock_of(found.start), UINT64_MAX).first->second;
@@ -247,7 +247,7 @@ Status Group::write_all(Fd target) {
 }
 
 // From here on, the changes of the target are those of this recovery. The next one goes on if this one dies.
-Status Group::begin() {
+Status LogGroup::begin() {
   const std::uint64_t leader = found_.back().start.header.checksum;
   for (Found& found : found_) {
     journal::StateSector sector = found.start.sector;
@@ -259,7 +259,7 @@ Status Group::begin() {
   return {};
 }
 
-void Group::show_life(bool progress) {
+void LogGroup::show_life(bool progress) {
   for (Found& found : found_) {
     journal::StateSector sector = found.start.sector;
     sector.progress += progress ? 1 : 0;
@@ -269,7 +269,7 @@ void Group::show_life(bool progress) {
 }
 
 // The target's disk has failed.
-void Group::leave(const Result<FileState>& target) {
+void LogGroup::leave(const Result<FileState>& target) {
   for (Found& found : found_) {
     journal::StateSector sector = found.start.sector;
     sector.alive_ns = std::max(found.alive_ns, storage_.wall_ns());
@@ -282,10 +282,10 @@ void Group::leave(const Result<FileState>& target) {
 }
 
 // Logs that stay would bring old bytes back. So one log says that all are done, and goes last.
-Status Group::remove_all() {
+Status LogGroup::remove_all() {
   Found& leader = found_.back();
   journal::StateSector sector = leader.start.sector;
-  sector.state = State::done;
+  sector.state = LogState::done;
   if (Status put = journal::put_state(leader.file, leader.start, sector, true); !put.ok()) return put;
   for (const Found& found : found_) {
     if (Status gone = io::remove_durably(found.path); !gone.ok()) return gone;

@@ -18,7 +18,7 @@
 namespace millrace::agent {
 
 // What a recovery has done so far.
-struct Outcome {
+struct RecoveryOutcome {
   std::ostream& out;
   std::ostream& error;
   std::size_t living = 0;  // journals that living processes use
@@ -32,9 +32,9 @@ struct Outcome {
 };
 
 // The recovery of all logs of one file: all of them, or none. Call it with the lock of the folder.
-class Group {
+class LogGroup {
  public:
-  Group(const RecoveryOptions& options, io::Storage& storage, Pace& pace, Outcome& outcome)
+  LogGroup(const RecoveryOptions& options, io::Storage& storage, Pace& pace, RecoveryOutcome& outcome)
       : options_(options), storage_(storage), pace_(pace), outcome_(outcome) {}
   void recover(const std::vector<std::string>& paths);
 
@@ -58,7 +58,7 @@ class Group {
   void block(const std::string& path, const std::string& why, const std::string& blocker);
   void remove_done();
   void drop_passed_over();
-  std::string trouble(const Target& target) const;
+  std::string trouble(const RecoveryTarget& target) const;
   std::uint64_t alive_ns(const Found& found) const;
   Status write_all(Fd target);
   Status begin();
@@ -70,7 +70,7 @@ class Group {
   const RecoveryOptions& options_;
   io::Storage& storage_;
   Pace& pace_;
-  Outcome& outcome_;
+  RecoveryOutcome& outcome_;
   std::vector<Found> found_;
   std::string blocker_;   // a journal of the file that cannot be used
   bool complete_ = true;  // every journal of the file is in found_, or has no record

@@ -180,7 +180,7 @@ TEST_F(Order, TheLastSignOfLifeOfAnOpenCountsForAllItsLogs) {
     who.group = 8;
     put("a", {{0, "old"}}, who);
     change("a", [&](journal::StateSector& sector) { sector.alive_ns = state().ctime_ns; });
-    who.kind = journal::Kind::rescue;
+    who.kind = journal::LogKind::rescue;
     who.group = group;
     put("b", {{4, "new"}}, who);
     change("b", [&](journal::StateSector& sector) { sector.alive_ns = state().ctime_ns - hour_ns; });
@@ -247,7 +247,7 @@ TEST_F(Order, WhatALeaderSaysToBeDoneIsOnlyRemoved) {
   change("a", [&](journal::StateSector& sector) { sector.leader = leader; });
   change("z", [&](journal::StateSector& sector) {
     sector.leader = leader;
-    sector.state = journal::State::done;
+    sector.state = journal::LogState::done;
   });
   std::fstream(target, std::ios::in | std::ios::out) << "later";
   EXPECT_EQ(run().status, 0);

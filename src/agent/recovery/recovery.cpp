@@ -96,7 +96,7 @@ class Recovery {
   const RecoveryOptions& options_;
   io::Storage& storage_;
   Pace& pace_;
-  Outcome outcome_;
+  RecoveryOutcome outcome_;
 };
 
 // The living agents that have bytes, and what they have done so far.
@@ -204,7 +204,7 @@ std::vector<Journals> Recovery::by_target(const std::vector<std::string>& paths)
     targets.add(path, legible ? std::optional(journal::target_of(header)) : std::nullopt);
   }
   std::vector<Journals> all = targets.take();
-  // Group::take() refuses them, with the other journals of their files. Their names tell the inode.
+  // LogGroup::take() refuses them, with the other journals of their files. Their names tell the inode.
   for (const std::string& path : unopened) {
     bool known = false;
     for (Journals& journals : all) {
@@ -239,7 +239,7 @@ int Recovery::run() {
   if (!locked && !paths->empty())
     outcome_.refuse(options_.directory, io::describe_unusable(options_.directory, locked.status()));
   for (const Journals& journals : locked ? by_target(*paths) : std::vector<Journals>()) {
-    if (is_asked_for(journals, target)) Group(options_, storage_, pace_, outcome_).recover(journals.paths);
+    if (is_asked_for(journals, target)) LogGroup(options_, storage_, pace_, outcome_).recover(journals.paths);
   }
   const bool found = outcome_.dead + outcome_.living > 0;
   if (found && !options_.target.empty()) return outcome_.failed ? 1 : 0;

@@ -33,7 +33,7 @@ std::string contents(const journal::Summary& summary) {
   return text;
 }
 
-std::string describe(const Target& target, const std::string& name) {
+std::string describe(const RecoveryTarget& target, const std::string& name) {
   if (!target.file) return target.file.status().code() == Code::not_found ? "gone" : "cannot be opened";
   switch (target.sameness) {
     case Sameness::same:
@@ -113,7 +113,7 @@ int list_journals(const std::string& directory, io::Storage& storage, std::ostre
     const journal::Summary summary = journal::scan(log->file);
     out << path << ": " << contents(summary);
     if (journal::to_status(summary.verdict).ok() || summary.end > 0) {
-      const Target target = find_target(storage, summary.header, false);
+      const RecoveryTarget target = find_target(storage, summary.header, false);
       out << " (" << describe(target, path_of(summary.header));
       const Result<FileState> now = target.file ? storage.state_of(*target.file) : target.file.status();
       const std::uint64_t alive_ns = journal::alive_ns(summary.state, storage.state_of(log->file));

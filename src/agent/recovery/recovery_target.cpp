@@ -22,10 +22,10 @@ constexpr std::uint64_t sign_of_life_ns = 5'000'000'000;
 // Agents of other nodes write out what they hold after the death of one agent.
 constexpr std::uint64_t other_nodes_ns = 600'000'000'000;
 
-Target open_target(io::Storage& storage, const journal::FileHeader& header, bool writes,
-                   const std::string& name) {
-  Target target{writes ? io::open_to_change(name.c_str()) : io::open_to_read(name.c_str()), Sameness::unknown,
-                name};
+RecoveryTarget open_target(io::Storage& storage, const journal::FileHeader& header, bool writes,
+                           const std::string& name) {
+  RecoveryTarget target{writes ? io::open_to_change(name.c_str()) : io::open_to_read(name.c_str()),
+                        Sameness::unknown, name};
   if (!target.file) return target;
   struct stat about {};
   if (::fstat(target.file->get(), &about) != 0 || !S_ISREG(about.st_mode))
@@ -44,7 +44,7 @@ std::string look_in_folder(io::Storage& storage, const journal::FileHeader& head
     if (::lstat(entry->path().c_str(), &about) != 0 || !S_ISREG(about.st_mode) ||
         about.st_ino != header.inode)
       continue;
-    const Target found = open_target(storage, header, false, entry->path().string());
+    const RecoveryTarget found = open_target(storage, header, false, entry->path().string());
     if (found.file && found.sameness == Sameness::same) return found.name;
   }
   return {};
@@ -57,10 +57,10 @@ Sameness sameness_of(io::Storage& storage, const Fd& file, const journal::FileHe
   return found ? same_target(journal::target_of(header), *found) : Sameness::unknown;
 }
 
-Target find_target(io::Storage& storage, const journal::FileHeader& header, bool writes,
-                   const std::string& given) {
+RecoveryTarget find_target(io::Storage& storage, const journal::FileHeader& header, bool writes,
+                           const std::string& given) {
   const std::string name = given.empty() ? path_of(header) : given;
-  Target target = open_target(storage, header, writes, name);
+  RecoveryTarget target = open_target(storage, header, writes, name);
   const bool lost =
       target.file ? target.sameness == Sameness::other : target.file.status().code() == Code::not_found;
   if (!lost || !given.empty()) return target;
@@ -68,7 +68,7 @@ Target find_target(io::Storage& storage, const journal::FileHeader& header, bool
   return renamed.empty() ? std::move(target) : open_target(storage, header, writes, renamed);
 }
 
-std::string refusal(const Target& target) {
+std::string refusal(const RecoveryTarget& target) {
   const std::string& name = target.name;
   if (!target.file) {
     if (target.file.status().code() == Code::invalid)

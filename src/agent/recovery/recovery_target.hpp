@@ -14,7 +14,7 @@
 namespace millrace::agent {
 
 // The file that is a journal's target now.
-struct Target {
+struct RecoveryTarget {
   Result<Fd> file;  // Code::not_found: there is no such file
   Sameness sameness = Sameness::unknown;
   std::string name = {};  // its name now
@@ -22,14 +22,14 @@ struct Target {
 
 // Opens the target, for writing or only for reading. A file that has been renamed within its folder is found
 // by its inode number. `given`: the name that the caller knows; empty: that of the header.
-Target find_target(io::Storage& storage, const journal::FileHeader& header, bool writes,
-                   const std::string& given = {});
+RecoveryTarget find_target(io::Storage& storage, const journal::FileHeader& header, bool writes,
+                           const std::string& given = {});
 
 // Whether the open file is the target of that header.
 Sameness sameness_of(io::Storage& storage, const Fd& file, const journal::FileHeader& header);
 
 // The reason why recovery does not write to the target, and what the user can do; empty if it writes.
-std::string refusal(const Target& target);
+std::string refusal(const RecoveryTarget& target);
 
 // A log, as far as it tells who may have written to its target.
 struct Left {

@@ -32,7 +32,7 @@ TEST_F(Recovery, LaterRecordsAndLaterJournalsWin) {
 
 TEST_F(Recovery, OfOneTickWhatARankHasSavedIsNewerThanItsLedger) {
   journal::Identity rescue = identity(1);
-  rescue.kind = journal::Kind::rescue;
+  rescue.kind = journal::LogKind::rescue;
   put("100-1", {{10, "saved"}}, rescue);
   put("99-1", {{10, "older"}}, 1);
   EXPECT_EQ(run().status, 0);

@@ -25,7 +25,7 @@ class Source {
   Source(const Replayed& log, std::size_t index, std::size_t window)
       : reader_(log.file, window), end_(log.end), generation_(log.generation), index_(index) {
     sound_ = reader_.open() == journal::Verdict::clean;
-    rescue_ = reader_.header().kind == journal::Kind::rescue;
+    rescue_ = reader_.header().kind == journal::LogKind::rescue;
   }
 
   // False at the end. sound() is then false if the log is not as it was checked.

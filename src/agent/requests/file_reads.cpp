@@ -44,7 +44,7 @@ class FileReads final : public Reads {
 
  private:
   // A block is not for lists that have begun after it was read: the file may have changed in between.
-  struct Block {
+  struct ReadBlock {
     Extent extent;
     std::uint64_t read;  // by the clock that counts lists
     std::uint32_t number;
@@ -54,7 +54,7 @@ class FileReads final : public Reads {
     std::vector<std::byte> bytes;
   };
 
-  Block* block_of(const Reader& reader);
+  ReadBlock* block_of(const Reader& reader);
   void tell_size(Reader& reader, ReadTaker& to);
   bool serve(Reader& reader, ReadTaker& to);
   Extent block_from(std::uint64_t begin) const;
@@ -67,15 +67,15 @@ class FileReads final : public Reads {
   std::uint32_t owner_;
   io::Handle file_;
   std::list<Reader> readers_;
-  std::list<Block> blocks_;  // the oldest first
+  std::list<ReadBlock> blocks_;  // the oldest first
   std::uint64_t clock_ = 0;
   std::uint32_t next_number_ = 1;
   std::size_t in_flight_ = 0;
 };
 
-FileReads::Block* FileReads::block_of(const Reader& reader) {
+FileReads::ReadBlock* FileReads::block_of(const Reader& reader) {
   const std::uint64_t next = reader.list.next();
-  const auto found = std::ranges::find_if(blocks_, [&](const Block& block) {
+  const auto found = std::ranges::find_if(blocks_, [&](const ReadBlock& block) {
     return block.read >= reader.begun && next >= block.extent.begin && next < block.extent.end;
   });
   return found != blocks_.end() ? &*found : nullptr;
@@ -85,7 +85,7 @@ void FileReads::tell_size(Reader& reader, ReadTaker& to) {
   const Result<std::uint64_t> size = storage_.size(file_);
   reader.status = size.status();
   if (!size) return;
-  const Segment all{transport::size_place, reinterpret_cast<const std::byte*>(&*size)};
+  const LoadedPart all{transport::size_place, reinterpret_cast<const std::byte*>(&*size)};
   hand_out(reader, std::span(&all, 1), to);
 }
 
@@ -97,7 +97,7 @@ bool FileReads::serve(Reader& reader, ReadTaker& to) {
       tell_size(reader, to);
       return true;
     }
-    const Block* const block = block_of(reader);
+    const ReadBlock* const block = block_of(reader);
     if (block == nullptr || !block->done) break;
     moved = true;
     const Extent there{block->extent.begin, block->extent.begin + block->moved};
@@ -106,7 +106,7 @@ bool FileReads::serve(Reader& reader, ReadTaker& to) {
     } else if (reader.list.next() >= there.end) {
       reader.status = Code::io;  // the file ends before the list does
     } else {
-      const Segment all{there, block->bytes.data()};
+      const LoadedPart all{there, block->bytes.data()};
       hand_out(reader, std::span(&all, 1), to);
     }
   }
@@ -136,7 +136,7 @@ Extent FileReads::block_from(std::uint64_t begin) const {
 // A list whose block gives way reads it again, from the page cache. So no list waits for another one.
 bool FileReads::make_room() {
   if (budget_.grants_read(blocks_.size())) return true;
-  const auto oldest = std::ranges::find(blocks_, true, &Block::done);
+  const auto oldest = std::ranges::find(blocks_, true, &ReadBlock::done);
   if (oldest == blocks_.end()) return false;
   blocks_.erase(oldest);
   budget_.has_read(1);
@@ -159,7 +159,7 @@ bool FileReads::read_next(const ReadTaker& to) {
 void FileReads::submit(Extent extent) {
   budget_.starts_to_read();
   blocks_.push_back({extent, clock_, next_number_++, false, {}, 0, std::vector<std::byte>(extent.size())});
-  Block& block = blocks_.back();
+  ReadBlock& block = blocks_.back();
   io::Request request{io::Op::read, file_, extent.begin, 0, {}, std::uint64_t{owner_} << 32 | block.number};
   request.data.push_back({block.bytes.data(), block.bytes.size()});
   ++in_flight_;
@@ -169,7 +169,7 @@ void FileReads::submit(Extent extent) {
 void FileReads::complete(const io::Completion& completion) {
   if (sink::owner_of(completion.token) != owner_) return;
   const auto number = static_cast<std::uint32_t>(completion.token);
-  const auto block = std::ranges::find(blocks_, number, &Block::number);
+  const auto block = std::ranges::find(blocks_, number, &ReadBlock::number);
   if (block == blocks_.end() || block->done) return;
   block->done = true;
   block->status = completion.status;

@@ -85,7 +85,7 @@ class NextReads final : public Reads {
   std::list<Batch> batches_;
   Carrier::Wanted arrived_;  // the next bytes, which some sender has no room for
   bool has_arrived_ = false;
-  std::vector<Segment> segments_;  // scratch
+  std::vector<LoadedPart> segments_;  // scratch
 };
 
 // Merges the ascending lists that follow each other in `all` and end at `ends`, so that each byte is there

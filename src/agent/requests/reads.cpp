@@ -10,7 +10,7 @@ constexpr std::size_t hand_out_bytes = 256 * KiB;  // at once: one frame of a li
 
 }  // namespace
 
-void Reads::hand_out(Reader& reader, std::span<const Segment> segments, ReadTaker& to) {
+void Reads::hand_out(Reader& reader, std::span<const LoadedPart> segments, ReadTaker& to) {
   if (bytes_.empty()) bytes_.resize(hand_out_bytes);
   std::uint32_t position = 0;
   std::size_t filled = 0;
@@ -20,7 +20,7 @@ void Reads::hand_out(Reader& reader, std::span<const Segment> segments, ReadTake
     counters_.bytes_out += filled;
     filled = 0;
   };
-  for (const Segment& segment : segments) {
+  for (const LoadedPart& segment : segments) {
     while (!reader.list.over() && reader.list.next() >= segment.extent.begin &&
            reader.list.next() < segment.extent.end) {
       const std::uint32_t next = reader.list.position();

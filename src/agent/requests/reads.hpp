@@ -55,12 +55,12 @@ class Reads {
   // Starts what can be started, and hands out bytes as far as there is room. True if anything moved.
   virtual bool pass(ReadTaker& to) = 0;
 
-  struct Done {
+  struct EndedList {
     WaiterId waiter;
     Status status;
   };
   // The lists that have ended since the last call.
-  std::vector<Done> take() { return std::exchange(done_, {}); }
+  std::vector<EndedList> take() { return std::exchange(done_, {}); }
 
   // A completion of the storage; ignored if it is for another owner.
   virtual void complete(const io::Completion&) {}
@@ -80,13 +80,13 @@ class Reads {
     bool over() const { return gone || !status.ok() || list.over(); }
   };
   // A part of the file, in memory.
-  struct Segment {
+  struct LoadedPart {
     Extent extent;
     const std::byte* data;
   };
 
   // Hands out the next bytes of the list that lie in the segments, which ascend.
-  void hand_out(Reader& reader, std::span<const Segment> segments, ReadTaker& to);
+  void hand_out(Reader& reader, std::span<const LoadedPart> segments, ReadTaker& to);
   void end(const Reader& reader) {
     ++counters_.lists;
     done_.push_back({reader.waiter, reader.status});
@@ -95,7 +95,7 @@ class Reads {
   ReadsCounters counters_;
 
  private:
-  std::vector<Done> done_;
+  std::vector<EndedList> done_;
   std::vector<std::byte> bytes_;  // scratch
 };
 

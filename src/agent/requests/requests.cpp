@@ -204,8 +204,8 @@ bool Requests::step_drain(std::uint64_t now_ns, std::vector<Reply>& replies) {
 // later.
 bool Requests::step_read(std::vector<Reply>& replies) {
   if (reads_ == nullptr) return false;
-  const std::vector<Reads::Done> over = reads_->take();
-  for (const Reads::Done& done : over) {
+  const std::vector<Reads::EndedList> over = reads_->take();
+  for (const Reads::EndedList& done : over) {
     const auto found = waiters_.find(done.waiter);
     if (found == waiters_.end()) continue;
     const Status status = pipeline_.error().ok() ? done.status : pipeline_.error();

@@ -227,7 +227,8 @@ void World::from_next(Input& input) {
   if ((what & 4) != 0) header.request %= 8;
   if ((what & 8) != 0) header.offset = 0;
   std::vector<std::byte> payload = input.bytes(input.byte());
-  if (header.kind == Kind::reply && (what & 16) != 0) payload.assign(sizeof(transport::Reply), std::byte{0});
+  if (header.kind == Kind::reply && (what & 16) != 0)
+    payload.assign(sizeof(transport::WireStatus), std::byte{0});
   header.checksum =
       transport::record_checksum(payload.data(), static_cast<std::uint32_t>(payload.size()), header.offset);
   next_->link().put(header, payload);

@@ -165,7 +165,7 @@ Drained Connection::take_records(Core& core, const FrameHeader& frame, const std
   const Core::Bundled bundled =
       core.write_bundle(id_, frame.file, frame.offset, {payload, frame.length}, bundle_, frame.span);
   records_ += bundled.records;
-  if (bundled.end == Core::Bundled::End::corrupt) why = "a bundle of records is malformed";
+  if (bundled.end == Core::Bundled::BundleEnd::corrupt) why = "a bundle of records is malformed";
   return drained(bundled.end);
 }
 

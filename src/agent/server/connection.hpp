@@ -112,12 +112,12 @@ class Connection {
   std::uint32_t looks_ = 0;
   bool greeted_ = false;
   bool gone_ = false;
-  struct Left {
+  struct LeftFrame {
     std::uint64_t stamp = 0;
     std::uint64_t position = 0;
     std::uint64_t pass = 0;
   };
-  Left left_;
+  LeftFrame left_;
   std::vector<Open> opens_;    // by slot
   std::uint32_t writing_ = 0;  // number of slots open for writing
   std::deque<Keep> keeps_;

@@ -12,7 +12,7 @@
 
 namespace millrace::agent {
 
-using transport::FileState;
+using transport::SharedFileState;
 
 void FileStates::opened(FileSlot file, const transport::FileNumbers& numbers,
                         const transport::Routing& routing, const Core& core) {
@@ -41,7 +41,7 @@ void FileStates::opened(FileSlot file, const transport::FileNumbers& numbers,
 
 void FileStates::closed(FileSlot file) {
   if (!in_use(file) || --slots_[file].opens > 0) return;
-  FileState& state = page_.files[file];
+  SharedFileState& state = page_.files[file];
   if (state.dirty.exchange(transport::state_left) == transport::state_clean) state.number.store(0);
 }
 
@@ -148,7 +148,7 @@ void FileStates::refresh(const Core& core) {
 }
 
 void FileStates::tell(FileSlot file, Status status) {
-  FileState& state = page_.files[file];
+  SharedFileState& state = page_.files[file];
   state.error.store(status.error(), std::memory_order_relaxed);
   state.code.store(static_cast<std::uint32_t>(status.code()), std::memory_order_seq_cst);
   slots_[file].told = true;

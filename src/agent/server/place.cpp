@@ -43,12 +43,12 @@ bool move(pid_t thread, const Processors& to) {
 
 }  // namespace
 
-void Choice::add(const Processors& own, const Processors& job) {
+void ProcessorChoice::add(const Processors& own, const Processors& job) {
   job_ |= job;
   if (!own.empty() && !job.without(own).empty()) bound_ |= own;
 }
 
-Processors Choice::of(const Processors& allowed) const {
+Processors ProcessorChoice::of(const Processors& allowed) const {
   Processors all = job_;
   all &= allowed;
   // A rank that may use all of them is not bound.
@@ -56,7 +56,7 @@ Processors Choice::of(const Processors& allowed) const {
   return all.without(bound_);
 }
 
-void Place::add(const Processors& own, const Processors& job) {
+void Placement::add(const Processors& own, const Processors& job) {
   const Processors before = processors_of(0);
   // The kernel takes away what the job's control group does not have.
   if (job.empty() || !move(0, Processors::all())) return;
@@ -71,6 +71,6 @@ void Place::add(const Processors& own, const Processors& job) {
   (void)move(0, after);
 }
 
-std::string Place::text() const { return processors_of(0).text(); }
+std::string Placement::text() const { return processors_of(0).text(); }
 
 }  // namespace millrace::agent

@@ -10,7 +10,7 @@ namespace millrace::agent {
 
 // The processors for an agent: those of its job that no rank is bound to, or all of its job if ranks are
 // bound to each of them. `allowed`: the kernel lets the agent use these.
-class Choice {
+class ProcessorChoice {
  public:
   // A rank with its own processors, and those of its job on this node. Empty sets tell nothing.
   void add(const transport::Processors& own, const transport::Processors& job);
@@ -22,7 +22,7 @@ class Choice {
 
 // Where this process runs. The agent inherits the processors of the rank that started it, and a rank may be
 // bound to one that it never leaves. Not thread safe.
-class Place {
+class Placement {
  public:
   // A rank has greeted. Moves all threads of this process if the choice changes.
   void add(const transport::Processors& own, const transport::Processors& job);
@@ -30,7 +30,7 @@ class Place {
   std::string text() const;
 
  private:
-  Choice choice_;
+  ProcessorChoice choice_;
 };
 
 }  // namespace millrace::agent

@@ -24,28 +24,28 @@ TEST(Processors, AreWrittenAsTheKernelWritesThem) {
   EXPECT_EQ(set({0, 1, 2, 5, 63, 64, 1023}).text(), "0-2,5,63-64,1023");
 }
 
-TEST(Choice, IsWhatNoRankIsBoundTo) {
-  Choice choice;
+TEST(ProcessorChoice, IsWhatNoRankIsBoundTo) {
+  ProcessorChoice choice;
   choice.add(set({0}), set({0, 1, 2, 3}));
   choice.add(set({2}), set({0, 1, 2, 3}));
   EXPECT_EQ(choice.of(set({0, 1, 2, 3, 4, 5})), set({1, 3}));
 }
 
-TEST(Choice, IsAllOfTheJobIfRanksAreBoundToEachOfThem) {
-  Choice choice;
+TEST(ProcessorChoice, IsAllOfTheJobIfRanksAreBoundToEachOfThem) {
+  ProcessorChoice choice;
   choice.add(set({0}), set({0, 1}));
   choice.add(set({1}), set({0, 1}));
   EXPECT_EQ(choice.of(set({0, 1, 2, 3})), set({0, 1}));
 }
 
-TEST(Choice, IsAllOfTheJobIfNoRankIsBound) {
-  Choice choice;
+TEST(ProcessorChoice, IsAllOfTheJobIfNoRankIsBound) {
+  ProcessorChoice choice;
   choice.add(set({4, 5}), set({4, 5}));
   EXPECT_EQ(choice.of(set({0, 1, 4, 5})), set({4, 5}));
 }
 
-TEST(Choice, KeepsToWhatTheKernelAllows) {
-  Choice choice;
+TEST(ProcessorChoice, KeepsToWhatTheKernelAllows) {
+  ProcessorChoice choice;
   const Processors all = Processors::all();
   choice.add(set({6}), all);  // as srun binds a rank: the control group alone has the job's processors
   EXPECT_EQ(choice.of(set({6, 7})), set({7}));
@@ -53,9 +53,9 @@ TEST(Choice, KeepsToWhatTheKernelAllows) {
   EXPECT_EQ(choice.of(set({6, 7})), set({6, 7}));
 }
 
-TEST(Choice, IsEmptyIfNobodyTells) { EXPECT_TRUE(Choice().of(set({0, 1})).empty()); }
+TEST(ProcessorChoice, IsEmptyIfNobodyTells) { EXPECT_TRUE(ProcessorChoice().of(set({0, 1})).empty()); }
 
-TEST(Place, MovesThisProcess) {
+TEST(Placement, MovesThisProcess) {
   cpu_set_t before;
   ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
   if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "needs two processors";
@@ -65,7 +65,7 @@ TEST(Place, MovesThisProcess) {
     if (first.empty()) first.add(one);
     job.add(one);
   }
-  Place place;
+  Placement place;
   place.add(first, job);
   EXPECT_EQ(place.text(), job.without(first).text());
   place.add({}, {});

@@ -21,7 +21,7 @@ constexpr std::uint32_t greet_within_s = 10;  // after a process has connected
 }  // namespace
 
 Reception::Reception(Rounds& rounds, Links& links, Epoll& epoll, Fd listener, std::uint64_t listener_tag,
-                     std::uint64_t first_rank_tag, Shown shown, Log log)
+                     std::uint64_t first_rank_tag, GivenFds shown, LogLine log)
     : rounds_(rounds),
       links_(links),
       epoll_(epoll),

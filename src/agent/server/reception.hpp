@@ -22,15 +22,15 @@ namespace millrace::agent {
 class Reception {
  public:
   // The descriptors that every rank gets: the agent's page, and the eventfd that wakes the agent.
-  struct Shown {
+  struct GivenFds {
     int page;
     int wake;
   };
-  using Log = std::function<void(const std::string& line)>;
+  using LogLine = std::function<void(const std::string& line)>;
 
   // `listener` listens already. The tags are those in `epoll`.
   Reception(Rounds& rounds, Links& links, Epoll& epoll, Fd listener, std::uint64_t listener_tag,
-            std::uint64_t first_rank_tag, Shown shown, Log log);
+            std::uint64_t first_rank_tag, GivenFds shown, LogLine log);
 
   // Watches the listener only while the door is open. While it is shut, the listener may stay readable and
   // must not wake the agent.
@@ -45,7 +45,7 @@ class Reception {
   // The time at which the door opens; UINT64_MAX: it is open.
   std::uint64_t opens_ns() const { return door_.opens_ns(); }
   // Where the agent runs, after the words of its ranks.
-  const Place& place() const { return place_; }
+  const Placement& place() const { return place_; }
   // True if any rank has ever greeted.
   bool served() const { return served_; }
 
@@ -64,9 +64,9 @@ class Reception {
   Fd listener_;
   std::uint64_t listener_tag_;
   std::uint64_t first_rank_tag_;
-  Shown shown_;
-  Log log_;
-  Place place_;
+  GivenFds shown_;
+  LogLine log_;
+  Placement place_;
   std::uint64_t born_ns_;
   Doorkeeper door_;
   bool door_watched_ = false;

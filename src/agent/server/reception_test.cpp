@@ -54,7 +54,7 @@ class ReceptionTest : public testing::Test {
     EXPECT_TRUE(epoll_.open().ok());
     Result<Fd> listener = transport::listen_at(name_);
     reception_.emplace(rounds_, links_, epoll_, *std::move(listener), tag_listener, tag_first_rank,
-                       Reception::Shown{shown_.get(), shown_.get()}, [](const std::string&) {});
+                       Reception::GivenFds{shown_.get(), shown_.get()}, [](const std::string&) {});
     reception_->accept_all();  // takes the spare descriptor
   }
   Caller call(bool greets = true) {

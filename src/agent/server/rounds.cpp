@@ -330,7 +330,7 @@ void Rounds::forward(const PendingRequest& request) {
   const bool rank = connections_.contains(sender);
   if (!rank && !links_.has(sender)) return;  // it has gone meanwhile
   asked_.emplace(std::pair(sender, frame.request),
-                 Asked{frame.file, rank && frame.kind == transport::Kind::close, position});
+                 Unanswered{frame.file, rank && frame.kind == transport::Kind::close, position});
   const bool whole = frame.span > UINT64_MAX - frame.offset;
   const Extent extent{frame.offset, whole ? UINT64_MAX : frame.offset + frame.span};
   if (frame.kind == transport::Kind::close) {

@@ -79,7 +79,7 @@ class Rounds {
  private:
   enum class Pass { idle, worked, blocked, held };
   // A request that Core has and has not answered.
-  struct Asked {
+  struct Unanswered {
     FileSlot file;
     bool closes;
     std::uint64_t position;
@@ -113,8 +113,8 @@ class Rounds {
   std::map<SenderId, std::unique_ptr<Connection>> connections_;
   std::vector<PendingRequest> fresh_;    // from the running pass: other rings may hold older records
   std::vector<PendingRequest> waiting_;  // from the pass before: they go to Core when the running pass ends
-  std::multimap<std::pair<SenderId, std::uint32_t>, Asked> asked_;  // by sender and request
-  std::vector<Reply> replies_;                                      // from Core, not delivered yet
+  std::multimap<std::pair<SenderId, std::uint32_t>, Unanswered> asked_;  // by sender and request
+  std::vector<Reply> replies_;                                           // from Core, not delivered yet
   std::vector<FileSlot> damaged_;
   std::vector<Turn> turns_;  // a heap, oldest first
   std::vector<std::pair<SenderId, std::string>> broken_;

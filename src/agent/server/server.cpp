@@ -143,7 +143,7 @@ Status Server::start() {
   if (!listener) return listener.status();
   alone_since_ns_ = now_ns();
   reception_.emplace(*rounds_, links_, epoll_, *std::move(listener), tag_listener, tag_first_rank,
-                     Reception::Shown{presence_.shared(), wake_.get()},
+                     Reception::GivenFds{presence_.shared(), wake_.get()},
                      [this](const std::string& line) { log(line); });
   for (const auto& [descriptor, tag] :
        {std::pair(wake_.get(), tag_wake), {signals_.get(), tag_signals}, {storage_event_fd_, tag_storage}}) {

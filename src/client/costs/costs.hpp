@@ -32,12 +32,17 @@ struct Transfer {
   bool goes_on = false;      // a further part of a call that has been counted
   bool entered = false;      // the file is in the pipeline
   Extent hull = {};          // of its bytes in the file, as far as they are known
-  bool asks = false;         // bytes are pending there, so the library's write asks the agent first
+  // The library's write asks the agent first, because bytes are pending there: 1. Other nodes' agents may have
+  // them: trips_between_nodes.
+  std::uint64_t trips = 0;
   bool met = false;          // the ranks have met in the MPI library since the previous transfer
   // How much longer the agent's work takes because waiting ranks poll, in 1024ths: crowding().
   std::uint64_t crowding = 0;
   Factors factors = {};
 };
+
+// A rank's question passes its node's agent and that of the file server, and their answers come back.
+constexpr std::uint64_t trips_between_nodes = 4;
 
 // How much slower the agent works because of polling ranks, in 1024ths. Ranks that wait in the MPI library
 // poll, or yield and poll again. If they occupy all processors, the two busy threads of the agent get only a

@@ -43,7 +43,7 @@ Choice choose(const Settings& process, const FileSettings& file, const Transfer&
                             : direct_ps > both.pipeline_ps + both.pipeline_ps / least_gain;
   };
   std::uint64_t direct_ps = both.direct_ps;
-  if (!is_slower(direct_ps) && transfer.asks) direct_ps += costs.trip_ps;
+  if (!is_slower(direct_ps)) direct_ps += transfer.trips * costs.trip_ps;
   const bool faster = is_slower(direct_ps);
   const Reason why = faster ? Reason::pipeline_faster : Reason::library_as_fast;
   return {faster, {why, mean, direct_ps / 1000, both.pipeline_ps / 1000}, true, both};

@@ -153,12 +153,16 @@ TEST(Policy, ALargePieceTakesThePipelineIfItWouldHaveToAskTheAgent) {
   Transfer large{.bytes = 64 * KiB, .pieces = 1, .calls = 1};
   large.entered = true;
   const Choice past = choose({}, {}, large, costs);
-  large.asks = true;
+  large.trips = 1;
   const Choice asks = choose({}, {}, large, costs);
   EXPECT_FALSE(past.pipeline);
   EXPECT_TRUE(asks.pipeline);
   EXPECT_EQ(asks.expected.direct_ps, past.expected.direct_ps) << "without the question, for the report";
   EXPECT_EQ(asks.ground.value, (past.expected.direct_ps + costs.trip_ps) / 1000);
+  large.bytes = 320 * KiB;
+  EXPECT_FALSE(choose({}, {}, large, costs).pipeline);
+  large.trips = trips_between_nodes;
+  EXPECT_TRUE(choose({}, {}, large, costs).pipeline);
   large.bytes = 4 * MiB;
   EXPECT_FALSE(choose({}, {}, large, costs).pipeline);
 }

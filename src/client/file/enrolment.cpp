@@ -62,7 +62,7 @@ Reason Enrolment::enroll_with(Session& session) {
   slot_ = *slot;
   if (request_.settings.strategy == Strategy::journal) {
     Protected own{slot_,
-                  journal::identity_of(journal::Kind::rescue, target_.held(),
+                  journal::identity_of(journal::LogKind::rescue, target_.held(),
                                        process_.identify(target_.held()), request_.group),
                   request_.routing.lanes > 0 ? journal::Writers::nodes : journal::Writers::owner};
     session.with_protected([&own](ProtectedFiles& files, std::uint32_t clock) {

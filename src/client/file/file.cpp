@@ -88,12 +88,15 @@ bool OpenedFile::enter_pipeline(const Transfer& transfer) {
   known.made_stable = goes_to_disk();
   known.routed = request_.routing.lanes > 0;
   // The ranks of a node go one way. Once one of them has brought the file into the pipeline, the times of the
-  // others' calls no longer count.
+  // others' calls no longer count. The agents have a file of several nodes from its open.
   const Factors factors = account_.factors();
-  known.entered = registered() || (factors.library < 1024 && enrolment_.known_to_agent());
+  known.entered = known.routed || registered() || (factors.library < 1024 && enrolment_.known_to_agent());
   if (!known.entered) known.factors = factors;
   Session* const session = enrolment_.session();
-  known.asks = session != nullptr && session->view().pending(enrolment_.slot(), transfer.hull);
+  if (known.routed && (session != nullptr ? elsewhere_.load(std::memory_order_relaxed) : guest_.ordered()))
+    known.trips = trips_between_nodes;
+  else if (session != nullptr && session->view().pending(enrolment_.slot(), transfer.hull))
+    known.trips = 1;
   if (transfer.met || !registered()) known.crowding = crowding(request_.members, process_.processors());
   const Choice choice = decide(known);
   counts().wrote(choice, transfer);

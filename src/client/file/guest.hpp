@@ -50,6 +50,8 @@ class Guest {
 
   // Notes that ranks of other nodes may have written the file, if they opened it together with ranks here.
   void order() { elsewhere_.store(true, std::memory_order_relaxed); }
+  // True until the next question.
+  bool ordered() const { return elsewhere_.load(std::memory_order_relaxed); }
 
  private:
   Status ask(std::uint64_t number, Extent extent, const TargetFile* target, bool writes);

@@ -64,7 +64,7 @@ class GuestTest : public ::testing::Test {
         SessionParts{std::move(producer), std::move(mapping),
                      std::make_unique<Answering>(std::move(ring), asked_), 1000, true});
   }
-  transport::FileState& file() { return page_->files[0]; }
+  transport::SharedFileState& file() { return page_->files[0]; }
 
   Joined process_;
   transport::AgentPage* page_ = nullptr;

@@ -31,7 +31,7 @@ struct Found {
 
 // True if the ledger of a dead agent has bytes that the file may lack, and no mark.
 bool is_left(const journal::StateSector& ledger) {
-  return ledger.passed_over == 0 && ledger.state != journal::State::done;
+  return ledger.passed_over == 0 && ledger.state != journal::LogState::done;
 }
 
 constexpr int most_deaths = 3;  // after so many killed recoveries, an open goes on without
@@ -94,7 +94,7 @@ Result<Found> Ledgers::look() {
     const journal::StateSector& now = log.start.sector;
     if (is_left(now) && !log.living) ++found.dead;
     if (is_left(now) && log.living) found.living = true, found.foreign |= !is_known(log);
-    if (log.living && now.state == journal::State::draining) {
+    if (log.living && now.state == journal::LogState::draining) {
       found.draining = true;
       found.progress += now.progress;
     }
@@ -174,7 +174,7 @@ Status Ledgers::pass_over() {
   for (const journal::Named& log : *logs) {
     const journal::StateSector& now = log.start.sector;
     Status status;
-    if (log.living && now.state == journal::State::draining) status = Code::timeout;
+    if (log.living && now.state == journal::LogState::draining) status = Code::timeout;
     if (!log.living && is_left(now)) status = journal::pass_over(log);
     if (!log.living && status.ok()) ++marked;
     if (!first.ok() || status.ok()) continue;

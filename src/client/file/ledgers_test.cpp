@@ -73,14 +73,14 @@ class Ledgers : public ::testing::Test {
   io::Owned ledger(const FileIdentity& of, std::uint64_t agent = 0) const {
     auto made = io::create_owned(root_, journal::suffix);
     EXPECT_TRUE(made.ok());
-    journal::Start start = journal::start_of({journal::Kind::ledger, of, 0, target});
+    journal::Start start = journal::start_of({journal::LogKind::ledger, of, 0, target});
     start.sector.agent = agent;
     start.sector = journal::sealed(start.sector, start.header.checksum);
     EXPECT_TRUE(io::write_durably(made->file, 0, std::as_bytes(std::span(&start, 1))).ok());
     return *std::move(made);
   }
   // Makes an agent that has bytes of the target until a flush asks for them. `routed` is that of
-  // transport::FileState.
+  // transport::SharedFileState.
   void run_agent(std::function<void()> goes, std::uint32_t routed = 0) {
     Result<Fd> memory = transport::make_memory("page", sizeof(transport::AgentPage));
     Result<transport::Mapping> mapping = transport::map(memory->get(), sizeof(transport::AgentPage));
@@ -106,7 +106,7 @@ class Ledgers : public ::testing::Test {
   // Marks the ledger as its agent does before it writes the records to the file.
   static void drain(const io::Owned& ledger) {
     journal::Start start = journal::look_at(ledger.path)->start;
-    journal::set_state(ledger.file, start, journal::State::draining);
+    journal::set_state(ledger.file, start, journal::LogState::draining);
   }
   static void show_progress(const io::Owned& ledger) {
     journal::Start start = journal::look_at(ledger.path)->start;
@@ -164,7 +164,7 @@ TEST_F(Ledgers, OneThatIsDoneIsNotToldOf) {
   const std::string path = of_a_dead_agent();
   const io::Owned log{*io::open_owned(path), path, 0};
   journal::Start start = journal::look_at(path)->start;
-  journal::set_state(log.file, start, journal::State::done);
+  journal::set_state(log.file, start, journal::LogState::done);
   settle(true);
   EXPECT_TRUE(settled);
   EXPECT_TRUE(process.said.empty());

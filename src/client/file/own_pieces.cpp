@@ -8,7 +8,7 @@
 
 namespace millrace::client {
 
-bool OwnPieces::write(PieceSource& source, const Sweep& sweep, Status& status) {
+bool OwnPieces::write(PieceSource& source, const SieveBounds& sweep, Status& status) {
   const int opened = writable_ && !process_.is_child() ? file() : -1;
   if (opened >= 0) status = sieve_.write(opened, source, sweep);
   return opened >= 0;

@@ -25,7 +25,7 @@ class OwnPieces {
 
   // Writes pieces, with holes between them by data sieving. False: the file cannot be opened for reading and
   // writing here, and nothing was written.
-  bool write(PieceSource& source, const Sweep& sweep, Status& status);
+  bool write(PieceSource& source, const SieveBounds& sweep, Status& status);
   // Not ok: the file cannot be read here, or it ends before the last piece. The memory of the pieces may then
   // have any contents.
   Status read(PieceSource& source);
@@ -55,7 +55,7 @@ class OwnPieces {
   std::mutex mutex_;
   Fd file_;
   std::atomic<int> number_{not_known};  // of file_
-  Sieve sieve_{[this] { return Sieve::Place{target_.open_folders_to_hold(), target_.number()}; }};
+  Sieve sieve_{[this] { return Sieve::GapPlace{target_.open_folders_to_hold(), target_.number()}; }};
 };
 
 }  // namespace millrace::client

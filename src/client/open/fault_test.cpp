@@ -143,10 +143,10 @@ TEST(ClientFault, BytesFromBeforeACollectiveFunctionDoNotComeBackAfterTheAgentsD
     create(path);
     ASSERT_EQ(::mkdir(journals.c_str(), 0700), 0);
     ::setenv("MILLRACE_JOURNAL_DIRECTORY", journals.c_str(), 1);
-    const Step joined, killed, started, met, overwritten;
+    const Step opened, joined, killed, started, met, overwritten;
     const pid_t one = job.start([&] {
       auto file = open_file(path, 2);
-      RANK_CHECK(write_range(*file, 1, 1000, 2000, 100) == 0);
+      RANK_CHECK(opened.await() && write_range(*file, 1, 1000, 2000, 100) == 0);
       joined.reach();
       RANK_CHECK(started.await() && write_range(*file, 1, 0, 1000, 100) == 0);
       RANK_CHECK(file->flush(Before::others_write).code() == Code::lost_agent);
@@ -157,6 +157,7 @@ TEST(ClientFault, BytesFromBeforeACollectiveFunctionDoNotComeBackAfterTheAgentsD
     const pid_t other = job.start([&] {
       auto file = open_file(path, 2);
       if (!second_agent) RANK_CHECK(file->bar(Reason::set_direct).ok());
+      opened.reach();
       RANK_CHECK(killed.await());
       if (second_agent) RANK_CHECK(write_range(*file, 2, 2000, 3000, 100) == 0);
       started.reach();

@@ -34,21 +34,21 @@ namespace {
 
 // The way of pieces: a call for each piece (past the pipeline or through it), a call for many pieces, or data
 // sieving.
-enum class Way : std::uint8_t { calls, records, bundles, sweeps };
+enum class Method : std::uint8_t { calls, records, bundles, sweeps };
 
 // A part of the measurement: all ranks write pieces of one size, in turn, to a new file.
 struct Part {
   std::uint64_t piece;
   std::uint64_t total;  // of all ranks
-  Way way;
+  Method way;
 };
 // Each way has two sizes: the difference of the times gives the cost of a byte.
-constexpr std::array<Part, 6> parts{{{4 * KiB, 24 * MiB, Way::calls},
-                                     {256 * KiB, 48 * MiB, Way::calls},
-                                     {256, 16 * MiB, Way::records},
-                                     {16 * KiB, 48 * MiB, Way::records},
-                                     {16, 4 * MiB, Way::bundles},
-                                     {4 * KiB, 32 * MiB, Way::sweeps}}};
+constexpr std::array<Part, 6> parts{{{4 * KiB, 24 * MiB, Method::calls},
+                                     {256 * KiB, 48 * MiB, Method::calls},
+                                     {256, 16 * MiB, Method::records},
+                                     {16 * KiB, 48 * MiB, Method::records},
+                                     {16, 4 * MiB, Method::bundles},
+                                     {4 * KiB, 32 * MiB, Method::sweeps}}};
 constexpr std::size_t pieces_of_a_bundle = 64;
 constexpr std::uint64_t window_bytes = 512 * KiB;  // of a part of a sieve, as with ROMIO
 // The first turn finds cold memory and sleeping processors. So the median of several turns counts.
@@ -74,10 +74,10 @@ struct Shared {
   std::atomic<std::size_t> turns_made{0};
   std::atomic<int> error{0};
   std::atomic<std::uint64_t> start_ns{0}, trip_ns{0}, disk_ns{0}, disk_bytes{0};
-  struct Result {
+  struct PartResult {
     std::atomic<std::uint64_t> ns{0}, pieces{0};
   };
-  std::array<std::array<Result, parts.size()>, turns> results;
+  std::array<std::array<PartResult, parts.size()>, turns> results;
 };
 
 class Rank {
@@ -146,11 +146,11 @@ class Rank {
     return file->close().ok();
   }
 
-  void take_part(const Part& part, Shared::Result& result) {
+  void take_part(const Part& part, Shared::PartResult& result) {
     if (number_ == 0 && ::truncate(path_.c_str(), 0) != 0) fail(errno);
     if (!meet()) return;
     const Fd own(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
-    const bool pipeline = part.way == Way::records || part.way == Way::bundles;
+    const bool pipeline = part.way == Method::records || part.way == Method::bundles;
     const std::unique_ptr<File> file = pipeline ? open_file(2 + ++opens_, ranks_) : nullptr;
     if (!own.valid()) fail(errno);
     if (!meet()) return;
@@ -167,18 +167,18 @@ class Rank {
     result.pieces.fetch_add(pieces);
     if (!meet()) return;
     if (number_ == 0) result.ns.store(transport::now_ns() - begin);
-    if (number_ == 0 && part.way == Way::calls && shared_.last.load())
+    if (number_ == 0 && part.way == Method::calls && shared_.last.load())
       sync(own, result.pieces.load() * part.piece);
   }
 
-  static std::uint64_t pieces_of_a_call(Way way, std::uint64_t row) {
-    if (way == Way::bundles) return bundle_.size();
-    return way == Way::sweeps ? std::max<std::uint64_t>(window_bytes / row, 1) : 1;
+  static std::uint64_t pieces_of_a_call(Method way, std::uint64_t row) {
+    if (way == Method::bundles) return bundle_.size();
+    return way == Method::sweeps ? std::max<std::uint64_t>(window_bytes / row, 1) : 1;
   }
 
   bool write(const Part& part, std::uint64_t at, std::uint64_t each, const Fd& own, File* file) {
-    if (part.way == Way::sweeps) return sweep(part, at, each, own);
-    if (part.way == Way::bundles) return bundle(part, at, *file);
+    if (part.way == Method::sweeps) return sweep(part, at, each, own);
+    if (part.way == Method::bundles) return bundle(part, at, *file);
     if (file == nullptr) {
       const ssize_t written = ::pwrite(own.get(), data_.data(), part.piece, static_cast<off_t>(at));
       if (written != static_cast<ssize_t>(part.piece)) fail(written < 0 ? errno : ENOSPC);

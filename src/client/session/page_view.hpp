@@ -26,7 +26,7 @@ class PageView {
   explicit PageView(transport::AgentPage& page) : page_(page) {}
 
   transport::AgentPage& page() const { return page_; }
-  transport::FileState& state(std::uint32_t file) const { return page_.files[file]; }
+  transport::SharedFileState& state(std::uint32_t file) const { return page_.files[file]; }
   // Files have slots below this; some of these are free.
   std::uint32_t slots() const { return std::min(page_.slots.load(), transport::max_files); }
 

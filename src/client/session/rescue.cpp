@@ -19,7 +19,7 @@ Status rescue(const transport::Producer& ring, const Protected& file, const std:
     const std::span<const std::byte> payload(at, frame.length);
     journal::Record saved{.stamp = frame.span, .offset = frame.offset, .data = payload};
     if (frame.kind == transport::Kind::write) return records.push_back(saved);
-    transport::Unbundler::Record record{};
+    transport::Unbundler::Unbundled record{};
     for (transport::Unbundler bundle;
          bundle.next(frame.offset, payload, record) == transport::Unbundler::Found::record; bundle.taken()) {
       saved.offset = record.offset;

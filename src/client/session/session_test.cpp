@@ -47,7 +47,7 @@ std::string all_journals(const std::string& folder) {
 }
 
 journal::Identity rescue_of(std::uint64_t inode, const std::string& path) {
-  return {journal::Kind::rescue, {1, inode}, 0, path};
+  return {journal::LogKind::rescue, {1, inode}, 0, path};
 }
 
 void protect(Session& session, std::uint64_t inode, const char* path) {

@@ -37,9 +37,9 @@ TypeMap misfit() {
 
 class ListedBlocks final : public Blocks {
  public:
-  explicit ListedBlocks(std::span<const Block> left) : count_(left.size()), left_(left) {}
+  explicit ListedBlocks(std::span<const TypeBlock> left) : count_(left.size()), left_(left) {}
   std::size_t count() const override { return count_; }
-  std::size_t next(std::span<Block> into) override {
+  std::size_t next(std::span<TypeBlock> into) override {
     const std::size_t n = std::min(into.size(), left_.size());
     std::ranges::copy(left_.first(n), into.begin());
     left_ = left_.subspan(n);
@@ -48,7 +48,7 @@ class ListedBlocks final : public Blocks {
 
  private:
   std::size_t count_;
-  std::span<const Block> left_;
+  std::span<const TypeBlock> left_;
 };
 
 // Adds blocks of elements that have holes between them, or bounds of their own.
@@ -87,14 +87,14 @@ TypeMap from_blocks(const TypeMap& old, Blocks& blocks, std::int64_t unit) {
   const bool plain = old.contiguous && old.lower == 0;
   // The elements of a block touch, or there is no data: the block is one pass per element in any case.
   const bool dense = old.size == 0 || old.extent == as_signed(old.size);
-  std::array<Block, 256> some;
+  std::array<TypeBlock, 256> some;
   while (const std::size_t n = blocks.next(some)) {
     const auto now = std::span(some).first(n);
     if (plain) {
       builder.add_contiguous(now, unit, old.size);
       continue;
     }
-    for (const Block& block : now) {
+    for (const TypeBlock& block : now) {
       std::int64_t displacement = 0;
       if (__builtin_mul_overflow(block.displacement, unit, &displacement)) return misfit();
       if (dense) {
@@ -142,21 +142,21 @@ TypeMap vector(const TypeMap& old, std::uint64_t count, std::uint64_t block_leng
 
 TypeMap hindexed(const TypeMap& old, Blocks& blocks) { return from_blocks(old, blocks, 1); }
 
-TypeMap hindexed(const TypeMap& old, std::span<const Block> blocks) {
+TypeMap hindexed(const TypeMap& old, std::span<const TypeBlock> blocks) {
   ListedBlocks listed(blocks);
   return hindexed(old, listed);
 }
 
 TypeMap indexed(const TypeMap& old, Blocks& blocks) { return from_blocks(old, blocks, old.extent); }
 
-TypeMap indexed(const TypeMap& old, std::span<const Block> blocks) {
+TypeMap indexed(const TypeMap& old, std::span<const TypeBlock> blocks) {
   ListedBlocks listed(blocks);
   return indexed(old, listed);
 }
 
-TypeMap structure(std::span<const Member> members) {
+TypeMap structure(std::span<const StructMember> members) {
   TypeMapBuilder builder;
-  for (const Member& member : members)
+  for (const StructMember& member : members)
     builder.add_bounded(*member.map, member.displacement, member.length, member.map->extent);
   return settled(builder.finish());
 }

@@ -77,7 +77,7 @@ struct TypeMap {
 };
 
 // A block of an indexed type: `length` elements at `displacement` (bytes, or extents of the old type).
-struct Block {
+struct TypeBlock {
   std::int64_t displacement;
   std::uint64_t length;
 };
@@ -88,11 +88,11 @@ class Blocks {
   virtual ~Blocks() = default;
   virtual std::size_t count() const = 0;
   // Fills `into` with the next blocks. Returns how many; 0: there are no more.
-  virtual std::size_t next(std::span<Block> into) = 0;
+  virtual std::size_t next(std::span<TypeBlock> into) = 0;
 };
 
 // A member of a struct type.
-struct Member {
+struct StructMember {
   std::int64_t displacement;  // bytes
   std::uint64_t length;       // elements
   const TypeMap* map;
@@ -124,10 +124,10 @@ TypeMap contiguous(const TypeMap& old, std::uint64_t count);
 TypeMap hvector(const TypeMap& old, std::uint64_t count, std::uint64_t block_length, std::int64_t stride);
 TypeMap vector(const TypeMap& old, std::uint64_t count, std::uint64_t block_length, std::int64_t stride);
 TypeMap hindexed(const TypeMap& old, Blocks& blocks);
-TypeMap hindexed(const TypeMap& old, std::span<const Block> blocks);
+TypeMap hindexed(const TypeMap& old, std::span<const TypeBlock> blocks);
 TypeMap indexed(const TypeMap& old, Blocks& blocks);
-TypeMap indexed(const TypeMap& old, std::span<const Block> blocks);
-TypeMap structure(std::span<const Member> members);
+TypeMap indexed(const TypeMap& old, std::span<const TypeBlock> blocks);
+TypeMap structure(std::span<const StructMember> members);
 TypeMap subarray(const TypeMap& old, std::span<const SubarrayDimension> dimensions, Order order);
 TypeMap darray(const TypeMap& old, std::int64_t rank, std::span<const DarrayDimension> dimensions,
                Order order);

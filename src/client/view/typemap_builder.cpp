@@ -254,11 +254,12 @@ void TypeMapBuilder::add_bounded(const TypeMap& old, std::int64_t displacement, 
   add(old, displacement, count, stride);
 }
 
-void TypeMapBuilder::add_contiguous(std::span<const Block> blocks, std::int64_t unit, std::uint64_t element) {
+void TypeMapBuilder::add_contiguous(std::span<const TypeBlock> blocks, std::int64_t unit,
+                                    std::uint64_t element) {
   std::array<PlainPiece, folded_runs> group;
   std::size_t grouped = 0;
   std::int64_t size = static_cast<std::int64_t>(result_.size);
-  for (const Block& block : blocks) {
+  for (const TypeBlock& block : blocks) {
     if (block.length == 0) continue;
     const std::int64_t first = times(block.displacement, static_cast<std::uint64_t>(unit));
     const std::int64_t bytes = times(static_cast<std::int64_t>(element), block.length);

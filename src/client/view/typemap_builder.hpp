@@ -23,7 +23,7 @@ class TypeMapBuilder {
 
   // Adds blocks of contiguous elements of `element` bytes. The result is that of add_bounded() for each
   // block, in a third of the time. Displacements are in units of `unit` bytes.
-  void add_contiguous(std::span<const Block> blocks, std::int64_t unit, std::uint64_t element);
+  void add_contiguous(std::span<const TypeBlock> blocks, std::int64_t unit, std::uint64_t element);
   // Announces the approximate number of additions.
   void expect(std::size_t additions) { expected_ = additions; }
 

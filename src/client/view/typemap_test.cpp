@@ -74,7 +74,7 @@ TEST(TypeMap, PiecesWithoutAPatternExpandAsTheStandardSays) {
 }
 
 TEST(TypeMap, APieceWithoutAPatternTakesSixteenBytes) {
-  std::vector<Block> blocks;
+  std::vector<TypeBlock> blocks;
   std::uint32_t state = 1;
   std::int64_t next = 0;
   for (int i = 0; i < 100'000; ++i) {
@@ -122,7 +122,7 @@ TEST(TypeMap, FullInnerDimensionsAreJoined) {
 TEST(TypeMap, VectorOfAMillionStructsIsBounded) {
   const TypeMap four = contiguous_type(4);
   const TypeMap eight = contiguous_type(8);
-  const Member members[] = {{0, 1, &four}, {8, 1, &eight}, {20, 1, &four}};
+  const StructMember members[] = {{0, 1, &four}, {8, 1, &eight}, {20, 1, &four}};
   const TypeMap record = resized(structure(members), 0, 32);
   const TypeMap map = vector(record, 1'000'000, 1, 2);
   EXPECT_LE(map.runs.size(), 4u);
@@ -131,7 +131,7 @@ TEST(TypeMap, VectorOfAMillionStructsIsBounded) {
 }
 
 TEST(TypeMap, RegularIndexedBlocksBecomeOneRun) {
-  std::vector<Block> blocks;
+  std::vector<TypeBlock> blocks;
   for (std::int64_t i = 0; i < 1000; ++i) blocks.push_back({i * 3, 2});
   const TypeMap map = indexed(contiguous_type(8), blocks);
   ASSERT_EQ(map.runs.size(), 1u);
@@ -154,7 +154,7 @@ TEST(TypeMap, OverflowIsNotAValidMap) {
   EXPECT_FALSE(hvector(contiguous_type(8), 1ull << 40, 1, 1ll << 40).valid());
   for (const std::int64_t extent : {1ll << 40, -(1ll << 40)}) {
     const TypeMap far = resized(contiguous_type(8), 0, extent);
-    const Block blocks[] = {{1ll << 30, 1}, {0, 1}};
+    const TypeBlock blocks[] = {{1ll << 30, 1}, {0, 1}};
     EXPECT_FALSE(indexed(far, blocks).valid()) << extent;
   }
 }
@@ -172,7 +172,7 @@ TEST(TypeMap, NestsDeeperThanTheBoundAreNotValid) {
 TEST(TypeMap, UnevenNestsWhoseExtentOverflowsAreNotValidAndSmall) {
   TypeMap map = contiguous_type(1);
   for (int level = 0; level < 30 && map.valid(); ++level) {
-    const Block blocks[] = {{0, 1}, {2, 1}, {5, 1}};
+    const TypeBlock blocks[] = {{0, 1}, {2, 1}, {5, 1}};
     map = indexed(map, blocks);
     EXPECT_LT(map.runs.size(), 1000u);
   }

@@ -243,7 +243,7 @@ std::uint64_t FileView::estimate_pieces(std::uint64_t position, const TypeMap& m
 }
 
 std::uint64_t FileView::estimate_swept(std::uint64_t position, std::uint64_t bytes,
-                                       const Sweep& sweep) const {
+                                       const SieveBounds& sweep) const {
   constexpr unsigned most_pieces = 256;
   if (bytes == 0 || sweep.window == 0) return 0;
   Cursor at(*filetype_, as_signed(displacement_), position);

@@ -63,7 +63,7 @@ class Cursor {
 
 // Bounds of data sieving (sieve.hpp): a part has at most `window` bytes, and no hole in it is larger than
 // `gap`.
-struct Sweep {
+struct SieveBounds {
   std::uint64_t window = 0;
   std::uint64_t gap = 0;
 };
@@ -104,7 +104,7 @@ class FileView {
   // The cost of data sieving for these bytes of the stream, in bytes of the file that are read and rewritten.
   // The step from one part to the next counts as much as a gap that is not swept. The result is good enough
   // for decisions: for a long transfer, the first pieces stand for all.
-  std::uint64_t estimate_swept(std::uint64_t position, std::uint64_t bytes, const Sweep& sweep) const;
+  std::uint64_t estimate_swept(std::uint64_t position, std::uint64_t bytes, const SieveBounds& sweep) const;
 
  private:
   std::uint64_t displacement_ = 0;

@@ -120,7 +120,7 @@ TEST(FileView, TypesThatBreakTheRulesAreNotUsable) {
   EXPECT_FALSE(FileView(0, 8, share(hvector(eight, 3, 1, -16))).usable());  // descending
   EXPECT_FALSE(FileView(0, 8, share(hvector(eight, 3, 1, 4))).usable());    // overlapping
   EXPECT_FALSE(FileView(0, 8, share(contiguous(eight, 0))).usable());       // empty
-  const Block negative[] = {{-8, 1}};
+  const TypeBlock negative[] = {{-8, 1}};
   EXPECT_FALSE(FileView(100, 8, share(hindexed(eight, negative))).usable());
   EXPECT_TRUE(FileView(0, 8, share(vector(eight, 3, 1, 2))).usable());
 }

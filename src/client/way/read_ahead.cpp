@@ -29,7 +29,7 @@ constexpr std::uint64_t small_bytes = 64 * KiB;
 // The next extent of the calls that nobody has asked for.
 bool ReadAhead::next_wanted(Extent& extent) {
   for (; asking_ < calls_.size(); ++asking_) {
-    Call& call = *calls_[asking_];
+    BegunRead& call = *calls_[asking_];
     if (call.asking_rest.size == 0 && call.asking.next(std::span(&call.asking_rest, 1)) == 0) continue;
     const Piece piece = std::exchange(call.asking_rest, {});
     extent = {piece.offset, piece.offset + piece.size};
@@ -140,7 +140,7 @@ void ReadAhead::forget_all() {
 
 // The oldest call has got all its bytes, or fails.
 void ReadAhead::end_first(Status status) {
-  Call& call = *calls_.front();
+  BegunRead& call = *calls_.front();
   call.status = status;
   call.ended = true;
   calls_.pop_front();
@@ -155,7 +155,7 @@ void ReadAhead::end_all(Status status) {
 
 // Copies what the first list has for the oldest call. False: the agents or the window have failed.
 bool ReadAhead::take_list(bool guesses) {
-  Call& call = *calls_.front();
+  BegunRead& call = *calls_.front();
   List& list = lists_.front();
   if (const Status come = await(list); !come.ok()) return broken_ = come, false;
   while (call.left > 0 && list.left > 0) {
@@ -183,7 +183,7 @@ bool ReadAhead::take_list(bool guesses) {
 }
 
 // Takes bytes for the oldest calls, until one of them has ended.
-void ReadAhead::take(const Call& until, bool guesses) {
+void ReadAhead::take(const BegunRead& until, bool guesses) {
   while (!until.ended) {
     if (lists_.empty() && broken_.ok()) ask(guesses);
     const bool waits = broken_.ok() && lists_.empty();
@@ -206,7 +206,7 @@ bool ReadAhead::expects(PieceSource source) const {
 }
 
 // Gives the call the guessed bytes that it begins with. False: it goes on with others.
-bool ReadAhead::claim(Call& call) {
+bool ReadAhead::claim(BegunRead& call) {
   Piece& piece = call.asking_rest;
   for (List& list : lists_) {
     while (list.guessed > 0) {
@@ -225,7 +225,7 @@ bool ReadAhead::claim(Call& call) {
 }
 
 Status ReadAhead::begin(const FileView& view, std::uint64_t position, const PieceSource& source,
-                        std::uint64_t end, Call& call) {
+                        std::uint64_t end, BegunRead& call) {
   if (!broken_.ok()) return broken_;
   if (end > file_bytes_) return Code::unsupported;
   const std::uint64_t bytes = source.bytes_left();
@@ -248,7 +248,7 @@ Status ReadAhead::read(const FileView& view, std::uint64_t position, const Piece
   const std::lock_guard guard(mutex_);
   // A call before it is larger than the window. The caller's own read takes less time.
   if (!held_.empty()) return Code::unsupported;
-  Call call(source);
+  BegunRead call(source);
   if (const Status begun = begin(view, position, source, end, call); !begun.ok()) return begun;
   take(call, true);
   return call.status;
@@ -274,7 +274,7 @@ class ReadAhead::Background final : public PendingRead {
   }
 
   ReadAhead& ahead;
-  Call call;
+  BegunRead call;
 };
 
 Result<std::unique_ptr<PendingRead>> ReadAhead::start(const FileView& view, std::uint64_t position,

@@ -79,8 +79,9 @@ class ReadAhead {
     bool answered = false;
   };
   // A call that has begun.
-  struct Call {
-    explicit Call(const PieceSource& source) : asking(source), taking(source), left(source.bytes_left()) {}
+  struct BegunRead {
+    explicit BegunRead(const PieceSource& source)
+        : asking(source), taking(source), left(source.bytes_left()) {}
     PieceSource asking;   // the pieces that have been neither claimed nor asked for
     Piece asking_rest{};  // ... before these
     PieceSource taking;   // the pieces that have not been copied
@@ -92,11 +93,11 @@ class ReadAhead {
   class Background;
 
   Status begin(const FileView& view, std::uint64_t position, const PieceSource& source, std::uint64_t end,
-               Call& call);
+               BegunRead& call);
   bool expects(PieceSource source) const;
   const List* first_guess() const;
-  bool claim(Call& call);
-  void take(const Call& until, bool guesses);
+  bool claim(BegunRead& call);
+  void take(const BegunRead& until, bool guesses);
   bool take_list(bool guesses);
   void end_first(Status status);
   void end_all(Status status);
@@ -117,7 +118,7 @@ class ReadAhead {
   std::mutex mutex_;
   ReadOrder order_;
   std::deque<List> lists_;        // in the order in which the rank is to read
-  std::deque<Call*> calls_;       // that have not ended, as many as the program has begun
+  std::deque<BegunRead*> calls_;  // that have not ended, as many as the program has begun
   std::size_t asking_ = 0;        // the first of these that may have pieces to ask for
   Extent held_{};                 // the rest of the last extent that was taken from a call
   Extent held_guess_{};           // the rest of the last extent that was guessed

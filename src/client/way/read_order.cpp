@@ -43,7 +43,7 @@ bool ReadOrder::add(const FileView& view, std::uint64_t position, std::uint64_t 
     last_->bytes = bytes;
     last_->hull = hull;
   } else {
-    last_ = Transfer{view, position, bytes, hull};
+    last_ = SeenTransfer{view, position, bytes, hull};
   }
   return anew;
 }
@@ -57,7 +57,7 @@ void ReadOrder::restart() {
 // Begins the next expected transfer. False: it is unknown.
 bool ReadOrder::begin_next() {
   if (!foresight_) foresight_ = sequence_.foresee();
-  const std::optional<Foresight::Transfer> next = foresight_ ? foresight_->next() : std::nullopt;
+  const std::optional<Foresight::Foreseen> next = foresight_ ? foresight_->next() : std::nullopt;
   if (!next || next->bytes == 0 || next->position > position_max || next->bytes > position_max) return false;
   const FileView& view = last_->view;
   auto origin = static_cast<std::int64_t>(view.displacement());

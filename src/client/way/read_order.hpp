@@ -42,7 +42,7 @@ class ReadOrder {
 
  private:
   // A transfer: bytes of the data of a view.
-  struct Transfer {
+  struct SeenTransfer {
     FileView view;
     std::uint64_t position = 0;
     std::uint64_t bytes = 0;
@@ -51,7 +51,7 @@ class ReadOrder {
   void begin(const FileView& view, bool follows);
   bool begin_next();
 
-  std::optional<Transfer> last_;
+  std::optional<SeenTransfer> last_;
   std::uint64_t transfers_ = 0;  // with the view of the last one
   bool moves_ = false;           // each view has one transfer: the sequence counts bytes of the file
   Sequence sequence_;

@@ -8,22 +8,22 @@
 
 namespace millrace::client {
 
-std::optional<Foresight::Transfer> Foresight::next() {
+std::optional<Foresight::Foreseen> Foresight::next() {
   if (passed_ == steps_[index_].times) {
     if (!repeats_ && index_ + 1 == steps_.size()) return std::nullopt;
     passed_ = 0;
     index_ = (index_ + 1) % steps_.size();
   }
-  const Step& step = steps_[index_];
+  const Stride& step = steps_[index_];
   ++passed_;
   if (step.gap < 0 && static_cast<std::uint64_t>(-step.gap) > end_) return std::nullopt;
-  const Transfer transfer{end_ + static_cast<std::uint64_t>(step.gap), step.bytes};
+  const Foreseen transfer{end_ + static_cast<std::uint64_t>(step.gap), step.bytes};
   end_ = transfer.position + transfer.bytes;
   return transfer;
 }
 
 void Sequence::add(std::uint64_t position, std::uint64_t bytes) {
-  const Step step{static_cast<std::int64_t>(position - end_), bytes};
+  const Stride step{static_cast<std::int64_t>(position - end_), bytes};
   end_ = position + bytes;
   bytes_ = bytes;
   if (!std::exchange(begun_, true)) return;
@@ -41,14 +41,14 @@ void Sequence::add(std::uint64_t position, std::uint64_t bytes) {
 
 // True if the last run came `period` runs before too, and was at least as long.
 bool Sequence::came_before(std::size_t period) const {
-  const Step& then = runs_[runs_.size() - 1 - period];
+  const Stride& then = runs_[runs_.size() - 1 - period];
   return then.same(runs_.back()) && then.times >= runs_.back().times;
 }
 
 // True if a run before the last one repeats the run `period` runs before it. The oldest run may have lost its
 // beginning.
 bool Sequence::repeats(std::size_t run, std::size_t period) const {
-  const Step& then = runs_[run - period];
+  const Stride& then = runs_[run - period];
   return then.same(runs_[run]) && (then.times == runs_[run].times || run == period);
 }
 
@@ -63,7 +63,7 @@ std::size_t Sequence::repeated_runs(std::size_t period) const {
 // between must repeat, as far as it is known. An inner loop repeats back to its own first step only, so an
 // outer loop wins that has been seen once.
 void Sequence::look_back() {
-  const Step& now = runs_.back();
+  const Stride& now = runs_.back();
   const std::size_t last = runs_.size() - 1;
   period_ = 0;
   times_before_ = 0;
@@ -83,7 +83,7 @@ void Sequence::look_back() {
   }
   for (std::size_t run = last - period_; run < last; ++run)
     repeated_bytes_ += runs_[run].bytes * runs_[run].times;
-  const Step& before = runs_[last - latest];
+  const Stride& before = runs_[last - latest];
   if (period_ > 0 || before.times < std::max(often, now.times)) return;
   times_before_ = before.times;
   repeated_bytes_ = before.times * before.bytes;
@@ -91,7 +91,7 @@ void Sequence::look_back() {
 
 // True if the last run is expected to go on, though no period is known.
 bool Sequence::is_in_run() const {
-  const Step& now = runs_.back();
+  const Stride& now = runs_.back();
   if (times_before_ > 0) return now.times < times_before_;
   return now.times >= often || (runs_.size() == 1 && (follows_ || now.times >= 2));
 }
@@ -103,7 +103,7 @@ std::optional<Foresight> Sequence::foresee() const {
     const auto end = runs_.end() - 1;
     return Foresight({end - static_cast<std::ptrdiff_t>(period_), end}, end->times, end_, true);
   }
-  Step run = runs_.back();
+  Stride run = runs_.back();
   const std::uint64_t passed = std::exchange(run.times, times_before_ > 0 ? times_before_ : UINT64_MAX);
   return Foresight({run}, passed, end_, false);
 }

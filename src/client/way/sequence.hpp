@@ -10,12 +10,12 @@
 namespace millrace::client {
 
 // A step from the end of one transfer to the next transfer, and how often it has come in a row.
-struct Step {
+struct Stride {
   std::int64_t gap = 0;     // from the end of the transfer before to the begin of this one
   std::uint64_t bytes = 0;  // of this transfer
   std::uint64_t times = 1;
 
-  bool same(const Step& other) const { return gap == other.gap && bytes == other.bytes; }
+  bool same(const Stride& other) const { return gap == other.gap && bytes == other.bytes; }
 };
 
 // The transfers that a rank is expected to make next, one after the other.
@@ -23,18 +23,18 @@ class Foresight {
  public:
   // The last transfer, which ended at `end`, was the `passed`-th one of the first step. `repeats`: the steps
   // come again and again, without end.
-  Foresight(std::vector<Step> steps, std::uint64_t passed, std::uint64_t end, bool repeats)
+  Foresight(std::vector<Stride> steps, std::uint64_t passed, std::uint64_t end, bool repeats)
       : steps_(std::move(steps)), passed_(passed), end_(end), repeats_(repeats) {}
 
-  struct Transfer {
+  struct Foreseen {
     std::uint64_t position;
     std::uint64_t bytes;
   };
   // The next transfer; empty if it is unknown, or would begin before position 0.
-  std::optional<Transfer> next();
+  std::optional<Foreseen> next();
 
  private:
-  std::vector<Step> steps_;
+  std::vector<Stride> steps_;
   std::size_t index_ = 0;
   std::uint64_t passed_;
   std::uint64_t end_;
@@ -78,7 +78,7 @@ class Sequence {
   bool begun_ = false;
   std::uint64_t end_ = 0;           // of the last transfer
   std::uint64_t bytes_ = 0;         // of the last transfer
-  std::vector<Step> runs_;          // the oldest first
+  std::vector<Stride> runs_;        // the oldest first
   std::size_t period_ = 0;          // runs after which they repeat; 0: they do not
   std::uint64_t times_before_ = 0;  // of the last run of this step, if no period is known; 0: it was short
   std::uint64_t repeated_bytes_ = 0;

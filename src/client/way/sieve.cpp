@@ -25,7 +25,7 @@ class LocalFile final : public SievedFile {
 
   bool lock(Extent extent, bool brief) override {
     using Hold = io::ExtentLock::Hold;
-    sieves_ = !brief && gaps_ != nullptr && gaps_->begin(io::GapLock::Kind::sieve);
+    sieves_ = !brief && gaps_ != nullptr && gaps_->begin(io::GapLock::WriterKind::sieve);
     lock_.emplace(file_, extent.begin, extent.size(), brief ? Hold::brief : Hold::lasting);
     return lock_->complete() && (sieves_ || gaps_ == nullptr);
   }
@@ -67,7 +67,7 @@ class LocalFile final : public SievedFile {
 
 }  // namespace
 
-Status Sieve::write(int file, PieceSource& source, const Sweep& sweep) {
+Status Sieve::write(int file, PieceSource& source, const SieveBounds& sweep) {
   const std::lock_guard lock(mutex_);
   LocalFile local(file, gaps_ ? &*gaps_ : nullptr);
   pieces_.clear();
@@ -76,14 +76,14 @@ Status Sieve::write(int file, PieceSource& source, const Sweep& sweep) {
   return status.ok() ? put(local) : status;
 }
 
-Status Sieve::write(SievedFile& file, std::span<const Piece> pieces, const Sweep& sweep) {
+Status Sieve::write(SievedFile& file, std::span<const Piece> pieces, const SieveBounds& sweep) {
   const std::lock_guard lock(mutex_);
   pieces_.clear();
   const Status status = take(file, pieces, sweep);
   return status.ok() ? put(file) : status;
 }
 
-Status Sieve::take(SievedFile& file, std::span<const Piece> batch, const Sweep& sweep) {
+Status Sieve::take(SievedFile& file, std::span<const Piece> batch, const SieveBounds& sweep) {
   for (Piece piece : batch) {
     while (piece.size > 0) {
       const bool follows = !pieces_.empty() && piece.offset >= hull_.end &&

@@ -38,21 +38,21 @@ class SievedFile {
 // pieces without a lock (io/posix/gap_lock.hpp). Holes that no process has written become zeros.
 class Sieve {
  public:
-  using Place = io::GapLock::Place;
+  using GapPlace = io::GapLock::GapPlace;
 
   // Of a file that nobody else writes.
   Sieve() = default;
   // `find` tells the place of the file, at the first need.
-  explicit Sieve(std::function<Place()> find) : gaps_(std::in_place, std::move(find)) {}
+  explicit Sieve(std::function<GapPlace()> find) : gaps_(std::in_place, std::move(find)) {}
 
   // `file` is open for reading and writing. The function stops at the first error. Threads of a process take
   // turns, because the whole process owns the lock.
-  Status write(int file, PieceSource& source, const Sweep& sweep);
-  Status write(SievedFile& file, std::span<const Piece> pieces, const Sweep& sweep);
+  Status write(int file, PieceSource& source, const SieveBounds& sweep);
+  Status write(SievedFile& file, std::span<const Piece> pieces, const SieveBounds& sweep);
 
   // True: until end_unlocked(), no process sieves the file, so a piece may be written without a lock. False:
   // write() has to write it. The first answer after let_sieve() is false.
-  bool begin_unlocked() { return gaps_ && gaps_->begin(io::GapLock::Kind::pieces); }
+  bool begin_unlocked() { return gaps_ && gaps_->begin(io::GapLock::WriterKind::pieces); }
   void end_unlocked() { gaps_->end(); }
   // From now on, other processes may sieve.
   void let_sieve() {
@@ -60,7 +60,7 @@ class Sieve {
   }
 
  private:
-  Status take(SievedFile& file, std::span<const Piece> batch, const Sweep& sweep);
+  Status take(SievedFile& file, std::span<const Piece> batch, const SieveBounds& sweep);
   Status put(SievedFile& file);
   Status put_pieces(SievedFile& file);
   Status put_part(SievedFile& file, bool holes);

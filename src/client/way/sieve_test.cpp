@@ -32,7 +32,7 @@ class SieveTest : public testing::Test {
   }
   // Writes `text` by a view whose pieces have `length` bytes, `stride` apart.
   static Status write(int file, const std::string& text, std::uint64_t begin, std::uint64_t length,
-                      std::uint64_t stride, const Sweep& sweep) {
+                      std::uint64_t stride, const SieveBounds& sweep) {
     const auto pieces = std::make_shared<const TypeMap>(
         resized(contiguous_type(length), 0, static_cast<std::int64_t>(stride)));
     const FileView view(begin, 1, pieces);
@@ -65,7 +65,7 @@ TEST_F(SieveTest, PartsOfAllSizesWriteTheSameBytes) {
       if (expected.size() <= at) expected.resize(at + 1, '\0');
       expected[at] = text[i];
     }
-    const Sweep sweep{.window = 1 + random() % 500, .gap = random() % 50};
+    const SieveBounds sweep{.window = 1 + random() % 500, .gap = random() % 50};
     ASSERT_TRUE(write(file_.get(), text, begin, length, stride, sweep).ok());
     ASSERT_EQ(contents(), expected) << "round " << round;
   }

@@ -22,7 +22,7 @@ namespace {
 constinit thread_local bool inside = false;
 
 constinit std::atomic<unsigned long long> loads_seen{0};
-constinit std::atomic<const staging::Entry*> the_entry{nullptr};
+constinit std::atomic<const staging::DeviceEntry*> the_entry{nullptr};
 constinit std::atomic<bool> absent{false};
 
 // The loader's record of the first object already has the number of objects that were ever loaded.
@@ -37,7 +37,7 @@ int is_driver(dl_phdr_info* info, size_t, void*) {
   return slash != nullptr && strncmp(slash + 1, name, sizeof name - 1) == 0 ? 1 : 0;
 }
 
-const staging::Entry* load() {
+const staging::DeviceEntry* load() {
   Dl_info self;
   char path[4096];
   if (dladdr(reinterpret_cast<void*>(&look), &self) == 0 || self.dli_fname == nullptr) return nullptr;
@@ -49,7 +49,7 @@ const staging::Entry* load() {
   const auto function = library == nullptr
                             ? nullptr
                             : reinterpret_cast<staging::EntryFunction>(dlsym(library, staging::entry_symbol));
-  const staging::Entry* found = function != nullptr ? function(staging::entry_version) : nullptr;
+  const staging::DeviceEntry* found = function != nullptr ? function(staging::entry_version) : nullptr;
   if (found == nullptr && !absent.exchange(true))
     dprintf(STDERR_FILENO,
             "millrace: device memory cannot be staged, so such transfers fail; install Millrace again: %s\n",
@@ -59,10 +59,10 @@ const staging::Entry* load() {
 
 // There is no lock, because the process may fork at any time. Two threads may load the library twice, with
 // the same result.
-const staging::Entry* entry() {
-  if (const staging::Entry* known = the_entry.load(std::memory_order_acquire)) return known;
+const staging::DeviceEntry* entry() {
+  if (const staging::DeviceEntry* known = the_entry.load(std::memory_order_acquire)) return known;
   if (absent.load(std::memory_order_relaxed)) return nullptr;
-  const staging::Entry* found = load();
+  const staging::DeviceEntry* found = load();
   the_entry.store(found, std::memory_order_release);
   return found;
 }
@@ -88,7 +88,7 @@ Found ask(const void* pointer, bool remembers) {
   if (inside || place == 0 || (remembers && known == place)) return {};
   const int error = errno;
   const Inside now;
-  const staging::Entry* table = entry();
+  const staging::DeviceEntry* table = entry();
   const Found found{table, table != nullptr ? table->device_of(pointer) : nullptr};
   if (!found) known = place;
   errno = error;

@@ -22,7 +22,7 @@ inline constexpr std::size_t worth_looking_bytes = 4 << 10;
 
 // The device that owns a pointer. `device` is null if none does.
 struct Found {
-  const staging::Entry* entry = nullptr;
+  const staging::DeviceEntry* entry = nullptr;
   void* device = nullptr;
   explicit operator bool() const { return device != nullptr; }
 };

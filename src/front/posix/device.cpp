@@ -25,7 +25,7 @@ ssize_t returned(ssize_t moved) {
 
 // A descriptor and the position of the next transfer: `at`, or the descriptor's own offset if `at` is
 // negative.
-struct File {
+struct Positioned {
   int fd;
   off_t at;
 
@@ -33,25 +33,25 @@ struct File {
     if (at >= 0 && bytes > 0) at += bytes;
   }
   static ssize_t write(void* self, const void* from, size_t bytes) {
-    auto& file = *static_cast<File*>(self);
+    auto& file = *static_cast<Positioned*>(self);
     const ssize_t done = outcome(write_host(file.fd, from, bytes, file.at));
     file.passed(done);
     return done;
   }
   static ssize_t read(void* self, void* into, size_t bytes) {
-    auto& file = *static_cast<File*>(self);
+    auto& file = *static_cast<Positioned*>(self);
     const ssize_t done = outcome(read_host(file.fd, into, bytes, file.at));
     file.passed(done);
     return done;
   }
   static bool ready(void* self) {
-    const auto& file = *static_cast<File*>(self);
+    const auto& file = *static_cast<Positioned*>(self);
     if (file.at >= 0) return true;  // pipes have no positions
     pollfd one{file.fd, POLLIN, 0};
     return ::poll(&one, 1, 0) > 0;
   }
   static void unread(void* self, std::uint64_t bytes) {
-    auto& file = *static_cast<File*>(self);
+    auto& file = *static_cast<Positioned*>(self);
     if (file.at >= 0) {
       file.at -= static_cast<off_t>(bytes);
     } else {
@@ -62,40 +62,40 @@ struct File {
   HostEnd end() { return {this, write, read, ready, unread}; }
 };
 
-ssize_t move(Way way, File& file, const device::Found& found, void* data, size_t bytes) {
+ssize_t move(ReadOrWrite way, Positioned& file, const device::Found& found, void* data, size_t bytes) {
   const device::Inside inside;
   const HostEnd end = file.end();
-  return way == Way::write ? found.entry->write(found.device, data, bytes, &end)
-                           : found.entry->read(found.device, &end, data, bytes);
+  return way == ReadOrWrite::write ? found.entry->write(found.device, data, bytes, &end)
+                                   : found.entry->read(found.device, &end, data, bytes);
 }
 
-ssize_t staged(Way way, int fd, void* data, size_t bytes, off_t at) {
+ssize_t staged(ReadOrWrite way, int fd, void* data, size_t bytes, off_t at) {
   const device::Found found = device::find_refused(data);
   errno = EFAULT;
   if (!found) return -1;
-  File file{fd, at};
+  Positioned file{fd, at};
   return returned(move(way, file, found, data, bytes));
 }
 
 // Moves one piece of host or device memory. Returns the bytes moved, or -errno.
-ssize_t move_piece(Way way, File& file, const iovec& piece) {
+ssize_t move_piece(ReadOrWrite way, Positioned& file, const iovec& piece) {
   if (const device::Found found = device::find_refused(piece.iov_base))
     return move(way, file, found, piece.iov_base, piece.iov_len);
-  return way == Way::write ? File::write(&file, piece.iov_base, piece.iov_len)
-                           : File::read(&file, piece.iov_base, piece.iov_len);
+  return way == ReadOrWrite::write ? Positioned::write(&file, piece.iov_base, piece.iov_len)
+                                   : Positioned::read(&file, piece.iov_base, piece.iov_len);
 }
 
 }  // namespace
 
 ssize_t staged_write(int fd, const void* data, size_t bytes, off_t at) {
-  return staged(Way::write, fd, const_cast<void*>(data), bytes, at);
+  return staged(ReadOrWrite::write, fd, const_cast<void*>(data), bytes, at);
 }
 
 ssize_t staged_read(int fd, void* data, size_t bytes, off_t at) {
-  return staged(Way::read, fd, data, bytes, at);
+  return staged(ReadOrWrite::read, fd, data, bytes, at);
 }
 
-ssize_t staged_vector(Way way, int fd, const iovec* pieces, int count, off_t at, ssize_t done) {
+ssize_t staged_vector(ReadOrWrite way, int fd, const iovec* pieces, int count, off_t at, ssize_t done) {
   const ssize_t before = std::max<ssize_t>(done, 0);
   int next = 0;
   for (ssize_t left = before; next < count; ++next) {
@@ -106,11 +106,11 @@ ssize_t staged_vector(Way way, int fd, const iovec* pieces, int count, off_t at,
     if (done < 0) errno = EFAULT;
     return done;
   }
-  File file{fd, at < 0 ? at : at + before};
+  Positioned file{fd, at < 0 ? at : at + before};
   ssize_t sum = before;
   for (int i = next; i < count; ++i) {
     if (pieces[i].iov_len == 0) continue;
-    if (way == Way::read && sum > 0 && !File::ready(&file)) break;
+    if (way == ReadOrWrite::read && sum > 0 && !Positioned::ready(&file)) break;
     const ssize_t moved = move_piece(way, file, pieces[i]);
     if (moved < 0 && sum == 0) return returned(moved);
     if (moved > 0) sum += moved;
@@ -121,35 +121,36 @@ ssize_t staged_vector(Way way, int fd, const iovec* pieces, int count, off_t at,
 
 namespace {
 
-struct Stream {
+struct StdioFile {
   FILE* stream;
   PutSome put;
   GetSome get;
 
   static ssize_t write(void* self, const void* from, size_t bytes) {
-    const auto& to = *static_cast<Stream*>(self);
+    const auto& to = *static_cast<StdioFile*>(self);
     return static_cast<ssize_t>(to.put(from, bytes, to.stream));
   }
   static ssize_t read(void* self, void* into, size_t bytes) {
-    const auto& from = *static_cast<Stream*>(self);
+    const auto& from = *static_cast<StdioFile*>(self);
     return static_cast<ssize_t>(from.get(into, bytes, from.stream));
   }
   static bool ready(void*) { return true; }  // fread waits for all bytes
   static void unread(void* self, std::uint64_t bytes) {
-    (void)real::fseeko(static_cast<Stream*>(self)->stream, -static_cast<off_t>(bytes), SEEK_CUR);
+    (void)real::fseeko(static_cast<StdioFile*>(self)->stream, -static_cast<off_t>(bytes), SEEK_CUR);
   }
 };
 
-size_t staged_items(Way way, const device::Found& found, void* data, size_t size, size_t count, Stream& one) {
+size_t staged_items(ReadOrWrite way, const device::Found& found, void* data, size_t size, size_t count,
+                    StdioFile& one) {
   const device::Inside inside;
-  const HostEnd end{&one, Stream::write, Stream::read, Stream::ready, Stream::unread};
+  const HostEnd end{&one, StdioFile::write, StdioFile::read, StdioFile::ready, StdioFile::unread};
   const size_t bytes = size * count;
   size_t done = 0;
   flockfile(one.stream);
   while (done < bytes) {
     auto* at = static_cast<char*>(data) + done;
-    const ssize_t moved = way == Way::write ? found.entry->write(found.device, at, bytes - done, &end)
-                                            : found.entry->read(found.device, &end, at, bytes - done);
+    const ssize_t moved = way == ReadOrWrite::write ? found.entry->write(found.device, at, bytes - done, &end)
+                                                    : found.entry->read(found.device, &end, at, bytes - done);
     if (moved < 0) {
       // libc does not see an error of the device, so the hook sets the stream's error flag.
       one.stream->_flags |= _IO_ERR_SEEN;
@@ -167,14 +168,14 @@ size_t staged_items(Way way, const device::Found& found, void* data, size_t size
 
 size_t staged_fwrite(const device::Found& found, const void* data, size_t size, size_t count, FILE* stream,
                      PutSome put) {
-  Stream one{stream, put, nullptr};
-  return staged_items(Way::write, found, const_cast<void*>(data), size, count, one);
+  StdioFile one{stream, put, nullptr};
+  return staged_items(ReadOrWrite::write, found, const_cast<void*>(data), size, count, one);
 }
 
 size_t staged_fread(const device::Found& found, void* data, size_t size, size_t count, FILE* stream,
                     GetSome get) {
-  Stream one{stream, nullptr, get};
-  return staged_items(Way::read, found, data, size, count, one);
+  StdioFile one{stream, nullptr, get};
+  return staged_items(ReadOrWrite::read, found, data, size, count, one);
 }
 
 }  // namespace millrace::front

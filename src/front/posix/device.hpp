@@ -20,8 +20,8 @@ ssize_t staged_read(int fd, void* data, size_t bytes, off_t at);
 
 // Continues a call after the system has moved `done` bytes; -1 means that the system failed with EFAULT.
 // Pieces of host and device memory may alternate.
-enum class Way : std::uint8_t { read, write };
-ssize_t staged_vector(Way way, int fd, const iovec* pieces, int count, off_t at, ssize_t done);
+enum class ReadOrWrite : std::uint8_t { read, write };
+ssize_t staged_vector(ReadOrWrite way, int fd, const iovec* pieces, int count, off_t at, ssize_t done);
 
 // The same for streams. `PutSome` and `GetSome` move host memory. Items are counted as in libc.
 using PutSome = size_t (*)(const void* from, size_t bytes, FILE* to);

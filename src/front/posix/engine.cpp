@@ -152,7 +152,7 @@ constinit plain::Copies the_copies(calls);
 
 }  // namespace
 
-constinit thread_local bool Entrance::busy = false;
+constinit thread_local bool OutermostHook::busy = false;
 
 plain::Engine& engine() { return the_engine; }
 plain::Copies& copies() { return the_copies; }

@@ -87,14 +87,14 @@ inline void release_all() { engine().behind().release_all(); }
 
 // True for the outermost hook of this thread. Calls of a signal handler that interrupts a hook, and calls of
 // the engine itself, go to the real functions.
-class Entrance {
+class OutermostHook {
  public:
-  Entrance() : entered_(!busy) { busy = true; }
-  ~Entrance() {
+  OutermostHook() : entered_(!busy) { busy = true; }
+  ~OutermostHook() {
     if (entered_) busy = false;
   }
-  Entrance(const Entrance&) = delete;
-  Entrance& operator=(const Entrance&) = delete;
+  OutermostHook(const OutermostHook&) = delete;
+  OutermostHook& operator=(const OutermostHook&) = delete;
   explicit operator bool() const { return entered_; }
 
  private:

@@ -18,8 +18,8 @@ using millrace::front::ask_for;
 using millrace::front::ask_mpi;
 using millrace::front::drop;
 using millrace::front::engine;
-using millrace::front::Entrance;
 using millrace::front::look_for_copy;
+using millrace::front::OutermostHook;
 using millrace::front::release;
 using millrace::front::settle;
 using millrace::front::settle_named;
@@ -130,7 +130,7 @@ size_t put_host(const void* data, size_t size, size_t count, FILE* stream, Put p
     funlockfile(stream);
     if (taken) return done_behind == bytes ? count : done_behind / size;
   }
-  const Entrance entrance;
+  const OutermostHook entrance;
   const int fd = entrance ? fileno(stream) : -1;
   if (fd < 0) return whole();  // a stream in memory, one with the program's own functions, or a closed one
   if (!engine().divides(fd, bytes)) {

@@ -12,12 +12,12 @@
 namespace device = millrace::front::device;
 using millrace::front::ask_for;
 using millrace::front::engine;
-using millrace::front::Entrance;
+using millrace::front::OutermostHook;
+using millrace::front::ReadOrWrite;
 using millrace::front::settle;
 using millrace::front::staged_read;
 using millrace::front::staged_vector;
 using millrace::front::staged_write;
-using millrace::front::Way;
 namespace real = millrace::front::real;
 
 namespace {
@@ -38,7 +38,7 @@ ssize_t put_host(int fd, const void* data, size_t bytes, Real real) {
     if (const auto taken = engine().write_behind(fd, data, bytes, -1)) return *taken;
   }
   if (!engine().notices(bytes)) return real();
-  const Entrance entrance;
+  const OutermostHook entrance;
   return entrance ? engine().write(fd, data, bytes, real) : real();
 }
 
@@ -48,7 +48,7 @@ ssize_t put_host_at(int fd, const void* data, size_t bytes, off_t at, Real real)
     if (const auto taken = engine().write_behind(fd, data, bytes, at)) return *taken;
   }
   if (!engine().notices(bytes)) return real();
-  const Entrance entrance;
+  const OutermostHook entrance;
   return entrance ? engine().write_at(fd, data, bytes, at, real) : real();
 }
 
@@ -90,7 +90,7 @@ ssize_t put_vector(int fd, const iovec* pieces, int count, off_t at, int flags, 
   ask_for(fd, true);
   if (copies(fd)) {
     if (flags == 0 && any_of_a_device(pieces, count))
-      return staged_vector(Way::write, fd, pieces, count, at, 0);
+      return staged_vector(ReadOrWrite::write, fd, pieces, count, at, 0);
     if (flags == 0) {
       if (const auto taken = engine().write_behind(fd, pieces, count, at)) return *taken;
     }
@@ -98,9 +98,9 @@ ssize_t put_vector(int fd, const iovec* pieces, int count, off_t at, int flags, 
   }
   const ssize_t written = real();
   if (flags == 0 && (refused(written) || (written > 0 && ended_between(pieces, count, written))))
-    return staged_vector(Way::write, fd, pieces, count, at, written);
+    return staged_vector(ReadOrWrite::write, fd, pieces, count, at, written);
   if (written <= 0 || !engine().notices(static_cast<size_t>(written))) return written;
-  const Entrance entrance;
+  const OutermostHook entrance;
   if (entrance) engine().wrote(fd, at, static_cast<size_t>(written));
   return written;
 }
@@ -117,7 +117,7 @@ ssize_t got_vector(int fd, const iovec* pieces, int count, off_t at, int flags, 
   settle(fd);
   const ssize_t done = real();
   if (flags == 0 && (refused(done) || (done > 0 && ended_between(pieces, count, done))))
-    return staged_vector(Way::read, fd, pieces, count, at, done);
+    return staged_vector(ReadOrWrite::read, fd, pieces, count, at, done);
   return done;
 }
 
@@ -125,7 +125,7 @@ template <class Real>
 int synced(int fd, Real real) {
   const int late = engine().behind().settle_to_tell(fd);
   const int result = real();
-  const Entrance entrance;
+  const OutermostHook entrance;
   if (entrance) engine().synced(fd);
   if (result != 0 || late == 0) return result;
   errno = late;

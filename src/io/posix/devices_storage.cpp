@@ -45,7 +45,7 @@ Status DevicesStorage::add() {
 }
 
 Storage& DevicesStorage::storage_of(dev_t device) {
-  for (const Device& known : devices_) {
+  for (const FileSystem& known : devices_) {
     if (known.used && known.number == device) return *known.storage;
   }
   // If no more storages can be made, devices share one.
@@ -83,11 +83,11 @@ void DevicesStorage::submit(Request request) {
 }
 
 void DevicesStorage::kick() {
-  for (const Device& device : devices_) device.storage->kick();
+  for (const FileSystem& device : devices_) device.storage->kick();
 }
 
 void DevicesStorage::poll(std::vector<Completion>& out) {
-  for (const Device& device : devices_) device.storage->poll(out);
+  for (const FileSystem& device : devices_) device.storage->poll(out);
 }
 
 }  // namespace millrace::io

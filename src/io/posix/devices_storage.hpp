@@ -42,7 +42,7 @@ class DevicesStorage final : public Storage {
   int event_fd() const override { return epoll_.get(); }
 
  private:
-  struct Device {
+  struct FileSystem {
     dev_t number = 0;
     bool used = false;
     std::unique_ptr<Storage> storage;
@@ -60,7 +60,7 @@ class DevicesStorage final : public Storage {
 
   Make make_;
   Fd epoll_;  // readable while the descriptor of one of the storages is
-  std::vector<Device> devices_;
+  std::vector<FileSystem> devices_;
   std::vector<File> files_;  // by handle
 };
 

@@ -24,21 +24,21 @@ namespace millrace::io {
 // folders, so no program waits for these locks. The kernel drops them when a process dies. Thread safe.
 class GapLock {
  public:
-  enum class Kind : std::uint8_t { pieces, sieve };
-  struct Place {
+  enum class WriterKind : std::uint8_t { pieces, sieve };
+  struct GapPlace {
     std::array<Fd, 2> folders;  // open for reading; not valid: begin() is always false
     std::uint64_t file = 0;     // a number of the file
   };
 
   // `find` tells the place of the file, at the first need.
-  explicit GapLock(std::function<Place()> find) : find_(std::move(find)) {}
+  explicit GapLock(std::function<GapPlace()> find) : find_(std::move(find)) {}
   GapLock(const GapLock&) = delete;
   GapLock& operator=(const GapLock&) = delete;
 
   // True: until end(), no writer of the other kind writes the file. False: the writer has to lock each piece,
   // and may not rewrite other bytes. For pieces, this is also the answer to the first call after leave(): a
   // single piece is written faster with a lock of its own, and leaves the file to those who sieve.
-  bool begin(Kind kind);
+  bool begin(WriterKind kind);
   void end() { under_way_.fetch_sub(1); }
   // Call it where ranks meet, and where the writes of this kind end. Nothing happens while another thread is
   // between begin() and end().
@@ -47,16 +47,16 @@ class GapLock {
  private:
   enum class Held : std::uint8_t { nothing, pieces, sieve };
 
-  static Held held_for(Kind kind) { return kind == Kind::pieces ? Held::pieces : Held::sieve; }
-  bool change_to(Kind kind);
-  bool take(Kind kind);
+  static Held held_for(WriterKind kind) { return kind == WriterKind::pieces ? Held::pieces : Held::sieve; }
+  bool change_to(WriterKind kind);
+  bool take(WriterKind kind);
   bool drop();
-  bool set(Kind kind, short type) const;  // in both folders
-  bool is_free(Kind kind) const;
+  bool set(WriterKind kind, short type) const;  // in both folders
+  bool is_free(WriterKind kind) const;
 
-  const std::function<Place()> find_;
+  const std::function<GapPlace()> find_;
   std::mutex mutex_;
-  Place place_;
+  GapPlace place_;
   bool found_ = false;
   std::atomic<Held> held_{Held::nothing};
   std::atomic<std::uint32_t> pieces_asked_{0};  // since leave()

@@ -18,7 +18,7 @@
 namespace millrace::io {
 namespace {
 
-using Kind = GapLock::Kind;
+using WriterKind = GapLock::WriterKind;
 
 class Gaps : public testing::Test {
  protected:
@@ -29,21 +29,21 @@ class Gaps : public testing::Test {
   void TearDown() override { ::rmdir(folder.c_str()); }
 
   // `root`: as a process sees it that is in another container.
-  std::function<GapLock::Place()> file(std::uint64_t number = 7, const char* root = "/",
-                                       std::string own = {}) const {
+  std::function<GapLock::GapPlace()> file(std::uint64_t number = 7, const char* root = "/",
+                                          std::string own = {}) const {
     const auto open = [](const std::string& path) {
       return Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     };
-    return [=, this] { return GapLock::Place{{open(root), open(own.empty() ? folder : own)}, number}; };
+    return [=, this] { return GapLock::GapPlace{{open(root), open(own.empty() ? folder : own)}, number}; };
   }
-  static bool writes(GapLock& lock, Kind kind) {
+  static bool writes(GapLock& lock, WriterKind kind) {
     const bool may = lock.begin(kind);
     if (may) lock.end();
     return may;
   }
   // Two small pieces: the first has a lock of its own.
   static bool writes_pieces(GapLock& lock) {
-    return !writes(lock, Kind::pieces) && writes(lock, Kind::pieces);
+    return !writes(lock, WriterKind::pieces) && writes(lock, WriterKind::pieces);
   }
 
   std::string folder;
@@ -53,14 +53,14 @@ TEST_F(Gaps, OneKindOfWriterAtATime) {
   GapLock one(file()), other(file()), third(file());
   EXPECT_TRUE(writes_pieces(one));
   EXPECT_TRUE(writes_pieces(other));
-  EXPECT_FALSE(writes(third, Kind::sieve));
+  EXPECT_FALSE(writes(third, WriterKind::sieve));
   one.leave();
-  EXPECT_FALSE(writes(third, Kind::sieve)) << "the other one still writes pieces";
+  EXPECT_FALSE(writes(third, WriterKind::sieve)) << "the other one still writes pieces";
   other.leave();
-  EXPECT_TRUE(writes(third, Kind::sieve));
-  EXPECT_TRUE(writes(one, Kind::sieve));
+  EXPECT_TRUE(writes(third, WriterKind::sieve));
+  EXPECT_TRUE(writes(one, WriterKind::sieve));
   EXPECT_FALSE(writes_pieces(other));
-  EXPECT_FALSE(writes(other, Kind::pieces)) << "no system call for each piece";
+  EXPECT_FALSE(writes(other, WriterKind::pieces)) << "no system call for each piece";
   one.leave();
   third.leave();
   other.leave();
@@ -70,43 +70,43 @@ TEST_F(Gaps, OneKindOfWriterAtATime) {
 TEST_F(Gaps, AWriterChangesItsKindByItself) {
   GapLock one(file());
   EXPECT_TRUE(writes_pieces(one));
-  EXPECT_TRUE(writes(one, Kind::sieve));
-  EXPECT_FALSE(writes(one, Kind::pieces)) << "it sieves until it leaves";
+  EXPECT_TRUE(writes(one, WriterKind::sieve));
+  EXPECT_FALSE(writes(one, WriterKind::pieces)) << "it sieves until it leaves";
 }
 
 TEST_F(Gaps, FilesOfOneFolderAreApart) {
   GapLock one(file(7)), other(file(8));
   EXPECT_TRUE(writes_pieces(one));
-  EXPECT_TRUE(writes(other, Kind::sieve));
+  EXPECT_TRUE(writes(other, WriterKind::sieve));
 }
 
 TEST_F(Gaps, AFileMayHaveTwoNamesOrBeSharedByContainers) {
   GapLock one(file()), by_another_name(file(7, "/", "/usr")), in_a_container(file(7, "/usr"));
   EXPECT_TRUE(writes_pieces(one));
-  EXPECT_FALSE(writes(by_another_name, Kind::sieve));
-  EXPECT_FALSE(writes(in_a_container, Kind::sieve));
+  EXPECT_FALSE(writes(by_another_name, WriterKind::sieve));
+  EXPECT_FALSE(writes(in_a_container, WriterKind::sieve));
   one.leave();
-  EXPECT_TRUE(writes(by_another_name, Kind::sieve));
-  EXPECT_TRUE(writes(in_a_container, Kind::sieve));
+  EXPECT_TRUE(writes(by_another_name, WriterKind::sieve));
+  EXPECT_TRUE(writes(in_a_container, WriterKind::sieve));
   EXPECT_FALSE(writes_pieces(one));
 }
 
 TEST_F(Gaps, NothingChangesWhileAThreadWrites) {
   GapLock one(file()), other(file());
   EXPECT_TRUE(writes_pieces(one));
-  ASSERT_TRUE(one.begin(Kind::pieces));
-  EXPECT_FALSE(one.begin(Kind::sieve));
+  ASSERT_TRUE(one.begin(WriterKind::pieces));
+  EXPECT_FALSE(one.begin(WriterKind::sieve));
   one.leave();
-  EXPECT_FALSE(other.begin(Kind::sieve));
+  EXPECT_FALSE(other.begin(WriterKind::sieve));
   one.end();
   one.leave();
-  EXPECT_TRUE(writes(other, Kind::sieve));
+  EXPECT_TRUE(writes(other, WriterKind::sieve));
 }
 
 TEST_F(Gaps, WithoutAFolderNobodyMayDoEither) {
-  GapLock one([] { return GapLock::Place{}; });
+  GapLock one([] { return GapLock::GapPlace{}; });
   EXPECT_FALSE(writes_pieces(one));
-  EXPECT_FALSE(writes(one, Kind::sieve));
+  EXPECT_FALSE(writes(one, WriterKind::sieve));
 }
 
 TEST_F(Gaps, ADeadProcessWritesNothing) {
@@ -123,10 +123,10 @@ TEST_F(Gaps, ADeadProcessWritesNothing) {
   ASSERT_EQ(::read(ready[0], &may, 1), 1);
   EXPECT_EQ(may, 'y');
   GapLock one(file());
-  EXPECT_FALSE(writes(one, Kind::sieve));
+  EXPECT_FALSE(writes(one, WriterKind::sieve));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  EXPECT_TRUE(writes(one, Kind::sieve));
+  EXPECT_TRUE(writes(one, WriterKind::sieve));
   ::close(ready[0]);
   ::close(ready[1]);
 }
@@ -143,7 +143,7 @@ TEST_F(Gaps, NeverBothKinds) {
       GapLock& lock = *locks[seed / 65536 % handles];
       const bool sieve = (seed >> 20) % 2 != 0;
       if ((seed >> 24) % 4 == 0) lock.leave();
-      if (!lock.begin(sieve ? Kind::sieve : Kind::pieces)) continue;
+      if (!lock.begin(sieve ? WriterKind::sieve : WriterKind::pieces)) continue;
       (sieve ? sieves : pieces).fetch_add(1);
       ++times[sieve ? 1 : 0];
       if (sieves.load() != 0 && pieces.load() != 0) both.store(1);

@@ -15,24 +15,24 @@ namespace millrace::io {
 // pieces of work are counted together, because the system call costs time too. Not thread safe.
 class GiveWay {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Steady = std::chrono::steady_clock;
 
-  void begin() { begin(Clock::now()); }
+  void begin() { begin(Steady::now()); }
   void between() {
-    if (!is_due(Clock::now())) return;
+    if (!is_due(Steady::now())) return;
     ::sched_yield();
-    is_back(Clock::now());
+    is_back(Steady::now());
   }
 
   // The same with the caller's times. begin(): work begins. is_due(): work has gone on until now; true if
   // other processes may run. is_back(): work goes on now.
-  void begin(Clock::time_point now) { since_ = now; }
-  bool is_due(Clock::time_point now) {
+  void begin(Steady::time_point now) { since_ = now; }
+  bool is_due(Steady::time_point now) {
     worked_ += now - since_;
     since_ = now;
     return given_ <= worked_ && worked_ - last_chance_ >= least;
   }
-  void is_back(Clock::time_point now) {
+  void is_back(Steady::time_point now) {
     given_ += now - since_;
     since_ = now;
     if (worked_ >= remembered) {
@@ -43,14 +43,14 @@ class GiveWay {
   }
 
  private:
-  static constexpr Clock::duration remembered = std::chrono::milliseconds(100);
+  static constexpr Steady::duration remembered = std::chrono::milliseconds(100);
   // sched_yield takes 1 us if no other process runs.
-  static constexpr Clock::duration least = std::chrono::microseconds(10);
+  static constexpr Steady::duration least = std::chrono::microseconds(10);
 
-  Clock::time_point since_;
-  Clock::duration worked_{};
-  Clock::duration given_{};
-  Clock::duration last_chance_{};  // worked_ at the last sched_yield
+  Steady::time_point since_;
+  Steady::duration worked_{};
+  Steady::duration given_{};
+  Steady::duration last_chance_{};  // worked_ at the last sched_yield
 };
 
 }  // namespace millrace::io

@@ -15,7 +15,7 @@ struct Worker {
   microseconds others;
   microseconds piece{20};
   GiveWay way = {};
-  GiveWay::Clock::time_point now = {};
+  GiveWay::Steady::time_point now = {};
   microseconds worked{}, given{};
   int times = 0;
 

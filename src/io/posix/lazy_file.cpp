@@ -35,7 +35,7 @@ LazyFile::LazyFile(Fd file, bool direct)
       cache_(wanted_),
       ready_(wanted_ == Cache::used && !reads_only_) {}
 
-LazyFile::Way LazyFile::open() {
+LazyFile::Access LazyFile::open() {
   if (!ready()) {
     const std::lock_guard lock(mutex_);
     if (!ready()) {

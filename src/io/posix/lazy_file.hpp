@@ -30,12 +30,12 @@ class LazyFile {
   LazyFile(Fd file, bool direct);
 
   // The descriptor for the next request. open() waits for the file system unless the file is ready().
-  struct Way {
+  struct Access {
     int fd = -1;
     Cache cache = Cache::used;
     Status status;
   };
-  Way open();
+  Access open();
   bool ready() const { return ready_.load(std::memory_order_acquire); }
   // As it was asked for. The file system may refuse it.
   bool passes_cache() const { return wanted_ != Cache::used; }

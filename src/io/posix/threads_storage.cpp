@@ -38,7 +38,7 @@ Completion carry_out_locked(int fd, Request& request, Cache cache, bool locked, 
 Completion carry_out(LazyFile& file, Request& request, GiveWay* give_way) {
   if (request.op == Op::close) return {request.token, file.tell(request.last), 0};
   if (request.op == Op::resize) return {request.token, resize(file.given(), request.length), 0};
-  const LazyFile::Way way = file.open();
+  const LazyFile::Access way = file.open();
   if (!way.status.ok()) return {request.token, way.status, 0};
   const bool locked = request.op == Op::write && file.local();
   const std::vector<iovec> data =

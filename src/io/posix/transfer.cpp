@@ -34,7 +34,7 @@ ssize_t uninterrupted(Call call) {
 
 }  // namespace
 
-Transfer::Transfer(Request& request, Cache cache, std::uint64_t call_max)
+VectoredTransfer::VectoredTransfer(Request& request, Cache cache, std::uint64_t call_max)
     : data_(request.data),
       call_max_(call_max),
       offset_(request.offset),
@@ -43,7 +43,7 @@ Transfer::Transfer(Request& request, Cache cache, std::uint64_t call_max)
   for (const iovec& part : data_) left_ += part.iov_len;
 }
 
-std::span<iovec> Transfer::next() {
+std::span<iovec> VectoredTransfer::next() {
   const auto gap = [](const iovec& part) { return part.iov_base == nullptr; };
   for (; !data_.empty() && gap(data_.front()); data_ = data_.subspan(1)) {
     offset_ += data_.front().iov_len;
@@ -62,7 +62,7 @@ std::span<iovec> Transfer::next() {
   return some.first(count);
 }
 
-void Transfer::skip(std::uint64_t bytes) {
+void VectoredTransfer::skip(std::uint64_t bytes) {
   moved_ += bytes;
   offset_ += bytes;
   left_ -= bytes;
@@ -77,7 +77,7 @@ void Transfer::skip(std::uint64_t bytes) {
   while (!data_.empty() && data_.front().iov_len == 0) data_ = data_.subspan(1);
 }
 
-bool Transfer::fail(Status status) {
+bool VectoredTransfer::fail(Status status) {
   if (status_.ok()) status_ = status;
   for (; !data_.empty() && data_.front().iov_base != nullptr; data_ = data_.subspan(1)) {
     offset_ += data_.front().iov_len;
@@ -86,7 +86,7 @@ bool Transfer::fail(Status status) {
   return left_ > 0;
 }
 
-bool Transfer::advance(ssize_t result) {
+bool VectoredTransfer::advance(ssize_t result) {
   if (shortened_ != nullptr) std::exchange(shortened_, nullptr)->iov_len += cut_off_;
   if (result < 0) {
     if (result == -EINTR || (result == -EAGAIN && ++refusals_ <= most_refusals)) return true;
@@ -138,7 +138,7 @@ Completion carry_out(int fd, Request& request, Cache cache, GiveWay* give_way) {
       break;
   }
   const bool cuts = request.op == Op::write && cache == Cache::used;
-  Transfer transfer(request, cache, cuts ? buffered_call_max : UINT64_MAX);
+  VectoredTransfer transfer(request, cache, cuts ? buffered_call_max : UINT64_MAX);
   if (transfer.over()) return {request.token, {}, 0};
   if (give_way != nullptr) give_way->begin();
   do {

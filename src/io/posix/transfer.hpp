@@ -18,11 +18,11 @@ namespace millrace::io {
 
 // The rest of a vectored transfer that may need several system calls. Goes through the request's own iovecs
 // and changes them. Not thread safe.
-class Transfer {
+class VectoredTransfer {
  public:
-  Transfer() = default;
+  VectoredTransfer() = default;
   // `call_max` is the most bytes of one call. Calls end at file offsets that are multiples of it.
-  Transfer(Request& request, Cache cache, std::uint64_t call_max = UINT64_MAX);
+  VectoredTransfer(Request& request, Cache cache, std::uint64_t call_max = UINT64_MAX);
 
   // The buffers of the next call: at most IOV_MAX, and only up to the next gap.
   std::span<iovec> next();

@@ -55,8 +55,8 @@ class UringStorage final : public Storage {
   struct Flight {
     Request request;
     std::vector<iovec> whole;  // the request's data: a transfer changes its iovecs
-    Transfer transfer;
-    LazyFile::Way way;
+    VectoredTransfer transfer;
+    LazyFile::Access way;
     struct statx state = {};  // of a look
   };
 
@@ -191,7 +191,7 @@ void UringStorage::kick() {
     waiting_.pop_front();
     flight.way = threads_->file(flight.request.file)->open();  // does not wait: it is open
     flight.whole = flight.request.data;
-    flight.transfer = Transfer(flight.request, flight.way.cache);
+    flight.transfer = VectoredTransfer(flight.request, flight.way.cache);
     prepare(slot);
   }
   // If the kernel refuses now (EAGAIN, EBUSY), the entries stay. The next kick or poll submits them.

@@ -29,8 +29,8 @@ VirtualNet::~VirtualNet() = default;
 Net& VirtualNet::of(std::uint32_t node) { return *hosts_[node]; }
 
 // The address fd00::<node>, with 16 bits for the node.
-Address VirtualNet::address_of(std::uint32_t node, std::uint16_t port) {
-  Address address;
+NetAddress VirtualNet::address_of(std::uint32_t node, std::uint16_t port) {
+  NetAddress address;
   address.ip[0] = 0xfd;
   address.ip[14] = static_cast<std::uint8_t>(node >> 8);
   address.ip[15] = static_cast<std::uint8_t>(node);

@@ -53,8 +53,8 @@ class VirtualNet {
 
   // The Net of a node. It is valid as long as the network exists.
   Net& of(std::uint32_t node);
-  static Address address_of(std::uint32_t node, std::uint16_t port);
-  static std::uint32_t node_of(const Address& address) { return address.ip[14] << 8 | address.ip[15]; }
+  static NetAddress address_of(std::uint32_t node, std::uint16_t port);
+  static std::uint32_t node_of(const NetAddress& address) { return address.ip[14] << 8 | address.ip[15]; }
   // Sets a function that is called when one of the node's descriptors may have become ready.
   void on_change(std::uint32_t node, std::function<void()> wake);
 

@@ -69,7 +69,7 @@ class VirtualNet::End final : public Stream {
     const int met = std::exchange(connection_->error[side_], 0);
     return met == 0 ? Status() : Status(Code::lost_peer, met);
   }
-  Result<Transfer> receive(std::span<std::byte> to) override {
+  Result<StreamTransfer> receive(std::span<std::byte> to) override {
     Direction& from = connection_->way[1 - side_];
     const std::span<const std::byte> there = from.in.front(to.size());
     if (!there.empty()) {
@@ -78,26 +78,26 @@ class VirtualNet::End final : public Stream {
       from.in.pop(bytes);
       net_.handled(connection_->node[side_], bytes);
       net_.push(connection_, 1 - side_);  // because the window has room again
-      return Transfer{bytes, false, false};
+      return StreamTransfer{bytes, false, false};
     }
     if (connection_->broken[side_]) return Status(Code::lost_peer, ECONNRESET);
-    return from.ended ? Transfer{0, false, true} : Transfer{0, true, false};
+    return from.ended ? StreamTransfer{0, false, true} : StreamTransfer{0, true, false};
   }
-  Result<Transfer> send(std::span<const std::byte> from) override {
+  Result<StreamTransfer> send(std::span<const std::byte> from) override {
     if (connection_->broken[side_]) return Status(Code::lost_peer, ECONNRESET);
     if (connection_->way[1 - side_].ended && !connection_->open[1 - side_])
       return Status(Code::lost_peer, EPIPE);
     Direction& to = connection_->way[side_];
     const std::size_t room = net_.options_.send_buffer_bytes - to.out.size();
-    if (room == 0) return Transfer{0, true, false};
+    if (room == 0) return StreamTransfer{0, true, false};
     from = from.first(std::min(from.size(), room));
     to.out.push(from);
     net_.handled(connection_->node[side_], from.size());
     net_.push(connection_, side_);
-    return Transfer{from.size(), false, false};
+    return StreamTransfer{from.size(), false, false};
   }
   int descriptor() const override { return connection_->descriptor[side_]; }
-  Address peer() const override { return address_of(connection_->node[1 - side_], connection_->port); }
+  NetAddress peer() const override { return address_of(connection_->node[1 - side_], connection_->port); }
 
  private:
   VirtualNet& net_;
@@ -141,7 +141,7 @@ class VirtualNet::Host final : public Net {
     return std::unique_ptr<Listener>(
         std::make_unique<Port>(net_, Listening{node_, net_.next_port_++, 0, {}}));
   }
-  Result<std::unique_ptr<Stream>> connect(const Address& to) override {
+  Result<std::unique_ptr<Stream>> connect(const NetAddress& to) override {
     auto made = std::make_shared<Connection>();
     made->node[0] = node_;
     made->node[1] = (static_cast<std::uint32_t>(to.ip[14]) << 8) | to.ip[15];

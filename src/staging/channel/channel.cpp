@@ -18,9 +18,9 @@
 
 namespace millrace::staging {
 
+using channel::ArgumentKind;
+using channel::ChannelOp;
 using channel::Head;
-using channel::Kind;
-using channel::Op;
 
 namespace {
 
@@ -94,7 +94,7 @@ Status Channel::ask(const Head& question, std::span<const std::byte> body, Devic
   while (status.ok()) {
     status = channel::get(socket_.get(), head_, message_, timeout_ms);
     if (!status.ok()) break;
-    if (head_.op == Op::answer) return head_.error == 0 ? Status() : Status::from_errno(head_.error);
+    if (head_.op == ChannelOp::answer) return head_.error == 0 ? Status() : Status::from_errno(head_.error);
     status = serve_function(memory);
   }
   socket_.reset();  // a later answer would belong to another question
@@ -105,33 +105,34 @@ Status Channel::ask(const Head& question, std::span<const std::byte> body, Devic
 // still works.
 Status Channel::serve_function(Device* memory) {
   const std::uint64_t size = head_.size;
-  const bool sends = head_.op == Op::send_data;
+  const bool sends = head_.op == ChannelOp::send_data;
   const bool sound =
-      (sends && message_.size() == size) || (head_.op == Op::recv_data && size <= channel::data_max);
+      (sends && message_.size() == size) || (head_.op == ChannelOp::recv_data && size <= channel::data_max);
   if (!sound) return Code::corrupt;
   const MemoryRange range{memory, Address{head_.id}, size};
   if (!sends) message_.resize(size);
   const Status status = sends ? copy_to(pool_, range, message_) : copy_from(pool_, range, message_);
   const int error = status.ok() ? 0 : (status.error() != 0 ? status.error() : EIO);
   const std::span<const std::byte> body = sends || error != 0 ? std::span<const std::byte>() : message_;
-  return channel::put(socket_.get(), {Op::answer, error, 0, 0, body.size()}, body);
+  return channel::put(socket_.get(), {ChannelOp::answer, error, 0, 0, body.size()}, body);
 }
 
-Result<Channel::Library> Channel::install(const std::string& path, std::string& why) {
+Result<Channel::LibraryId> Channel::install(const std::string& path, std::string& why) {
   const std::lock_guard lock(mutex_);
   if (path.empty() || path.size() >= channel::name_max) return Code::invalid;
-  const Status status = ask({Op::install, 0, 0, 0, path.size()}, bytes_of(path), nullptr, load_timeout_ms);
+  const Status status =
+      ask({ChannelOp::install, 0, 0, 0, path.size()}, bytes_of(path), nullptr, load_timeout_ms);
   if (!status.ok()) {
     why.assign(reinterpret_cast<const char*>(message_.data()), message_.size());
     return status;
   }
-  return Library{head_.id};
+  return LibraryId{head_.id};
 }
 
-Result<Channel::Symbol> Channel::find(Library library, const std::string& name, std::string& why) {
+Result<Channel::Symbol> Channel::find(LibraryId library, const std::string& name, std::string& why) {
   const std::lock_guard lock(mutex_);
   if (name.empty() || name.size() >= channel::name_max) return Code::invalid;
-  const Head question{Op::find, 0, static_cast<std::uint64_t>(library), 0, name.size()};
+  const Head question{ChannelOp::find, 0, static_cast<std::uint64_t>(library), 0, name.size()};
   const Status status = ask(question, bytes_of(name), nullptr, load_timeout_ms);
   if (!status.ok()) {
     why.assign(reinterpret_cast<const char*>(message_.data()), message_.size());
@@ -140,9 +141,10 @@ Result<Channel::Symbol> Channel::find(Library library, const std::string& name, 
   return Symbol{head_.id};
 }
 
-Status Channel::uninstall(Library library) {
+Status Channel::uninstall(LibraryId library) {
   const std::lock_guard lock(mutex_);
-  return ask({Op::uninstall, 0, static_cast<std::uint64_t>(library), 0, 0}, {}, nullptr, load_timeout_ms);
+  return ask({ChannelOp::uninstall, 0, static_cast<std::uint64_t>(library), 0, 0}, {}, nullptr,
+             load_timeout_ms);
 }
 
 Status Channel::pack(std::span<const Argument> arguments, std::vector<std::byte>& body) {
@@ -151,7 +153,7 @@ Status Channel::pack(std::span<const Argument> arguments, std::vector<std::byte>
   std::uint64_t bytes_out = 0;
   for (const Argument& argument : arguments) {
     const channel::Value& value = argument.value;
-    reals += value.kind == Kind::real;
+    reals += value.kind == ArgumentKind::real;
     if (value.bytes > channel::body_max) return {Code::too_big, E2BIG};
     if (channel::carries_in(value.kind)) bytes_in += value.bytes;
     if (channel::carries_out(value.kind)) bytes_out += value.bytes;
@@ -190,7 +192,8 @@ Result<std::uint64_t> Channel::invoke(Symbol symbol, std::span<const Argument> a
   const std::lock_guard lock(mutex_);
   std::vector<std::byte> body;
   if (const Status status = pack(arguments, body); !status.ok()) return status;
-  const Head question{Op::invoke, 0, static_cast<std::uint64_t>(symbol), arguments.size(), body.size()};
+  const Head question{ChannelOp::invoke, 0, static_cast<std::uint64_t>(symbol), arguments.size(),
+                      body.size()};
   if (const Status status = ask(question, body, memory, -1); !status.ok()) return status;
   const std::uint64_t returned = head_.id;
   if (const Status status = unpack(arguments); !status.ok()) return status;

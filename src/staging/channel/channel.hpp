@@ -26,20 +26,26 @@ struct Argument {
   channel::Value value;
   MemoryRange range;
 
-  static Argument integer(std::uint64_t number) { return {{channel::Kind::integer, 0, number, 0}, {}}; }
+  static Argument integer(std::uint64_t number) {
+    return {{channel::ArgumentKind::integer, 0, number, 0}, {}};
+  }
   static Argument real(double number) {
-    return {{channel::Kind::real, 0, std::bit_cast<std::uint64_t>(number), 0}, {}};
+    return {{channel::ArgumentKind::real, 0, std::bit_cast<std::uint64_t>(number), 0}, {}};
   }
   static Argument real(float number) {
-    return {{channel::Kind::real, 0, std::bit_cast<std::uint32_t>(number), 0}, {}};
+    return {{channel::ArgumentKind::real, 0, std::bit_cast<std::uint32_t>(number), 0}, {}};
   }
-  static Argument in(const MemoryRange& range) { return {{channel::Kind::in, 0, 0, range.bytes}, range}; }
-  static Argument out(const MemoryRange& range) { return {{channel::Kind::out, 0, 0, range.bytes}, range}; }
+  static Argument in(const MemoryRange& range) {
+    return {{channel::ArgumentKind::in, 0, 0, range.bytes}, range};
+  }
+  static Argument out(const MemoryRange& range) {
+    return {{channel::ArgumentKind::out, 0, 0, range.bytes}, range};
+  }
   static Argument inout(const MemoryRange& range) {
-    return {{channel::Kind::inout, 0, 0, range.bytes}, range};
+    return {{channel::ArgumentKind::inout, 0, 0, range.bytes}, range};
   }
   // The function gets a millrace_call, for send_data and recv_data to and from the caller's memory.
-  static Argument call() { return {{channel::Kind::call, 0, 0, 0}, {}}; }
+  static Argument call() { return {{channel::ArgumentKind::call, 0, 0, 0}, {}}; }
 };
 
 // Runs functions of shared libraries on the host, for a program whose data is in a device. The functions run
@@ -48,7 +54,7 @@ struct Argument {
 // object.
 class Channel {
  public:
-  enum class Library : std::uint64_t {};
+  enum class LibraryId : std::uint64_t {};
   enum class Symbol : std::uint64_t {};
 
   static Result<std::unique_ptr<Channel>> in_thread(Pool& pool);
@@ -57,13 +63,13 @@ class Channel {
   ~Channel();
 
   // `why` gets the loader's message.
-  Result<Library> install(const std::string& path, std::string& why);
-  Result<Symbol> find(Library library, const std::string& name, std::string& why);
+  Result<LibraryId> install(const std::string& path, std::string& why);
+  Result<Symbol> find(LibraryId library, const std::string& name, std::string& why);
   // Returns the function's result. `memory` is the device to which the addresses of send_data and recv_data
   // belong; null: this process.
   Result<std::uint64_t> invoke(Symbol symbol, std::span<const Argument> arguments, Device* memory = nullptr);
   // After this, the library's functions must not be called.
-  Status uninstall(Library library);
+  Status uninstall(LibraryId library);
 
   pid_t process() const { return process_; }
 

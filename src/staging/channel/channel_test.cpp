@@ -22,7 +22,7 @@ class ChannelTest : public ::testing::TestWithParam<std::string> {
     Result<std::unique_ptr<Channel>> made = start();
     ASSERT_TRUE(made.ok()) << made.status().describe();
     channel = *std::move(made);
-    const Result<Channel::Library> installed = channel->install(CHANNEL_FUNCTIONS, why);
+    const Result<Channel::LibraryId> installed = channel->install(CHANNEL_FUNCTIONS, why);
     ASSERT_TRUE(installed.ok()) << why;
     library = *installed;
   }
@@ -51,7 +51,7 @@ class ChannelTest : public ::testing::TestWithParam<std::string> {
   HostDevice device;  // outlives the pool
   Pool pool{{.shape = {2, 64 * KiB, 16 * KiB}}};
   std::unique_ptr<Channel> channel;
-  Channel::Library library{};
+  Channel::LibraryId library{};
   std::string why;
 
  private:

@@ -41,12 +41,12 @@ struct Registers {
   }
 };
 
-class Server {
+class ChannelServer {
  public:
-  explicit Server(int socket) : socket_(socket) {}
-  Server(const Server&) = delete;
-  Server& operator=(const Server&) = delete;
-  ~Server() {
+  explicit ChannelServer(int socket) : socket_(socket) {}
+  ChannelServer(const ChannelServer&) = delete;
+  ChannelServer& operator=(const ChannelServer&) = delete;
+  ~ChannelServer() {
     for (void* library : libraries_) {
       if (library != nullptr) dlclose(library);
     }
@@ -57,9 +57,9 @@ class Server {
 
  private:
   // The object that the function gets. The C part is the first member, so both have the same address.
-  struct Call {
+  struct CallOfFunction {
     millrace_call functions;
-    Server* server;
+    ChannelServer* server;
   };
   static int send_data(millrace_call* call, std::uint64_t to, const void* from, std::size_t bytes);
   static int recv_data(millrace_call* call, void* into, std::uint64_t from, std::size_t bytes);
@@ -79,28 +79,28 @@ class Server {
   std::vector<void*> symbols_;
 };
 
-int Server::ask_back(const Head& question, std::span<const std::byte> body) {
+int ChannelServer::ask_back(const Head& question, std::span<const std::byte> body) {
   Status status = put(socket_, question, body);
   if (status.ok()) status = get(socket_, head_, body_, -1);
   errno = status.ok() ? head_.error : EIO;
   return errno == 0 ? 0 : -1;
 }
 
-int Server::send_data(millrace_call* call, std::uint64_t to, const void* from, std::size_t bytes) {
-  Server& self = *reinterpret_cast<Call*>(call)->server;
+int ChannelServer::send_data(millrace_call* call, std::uint64_t to, const void* from, std::size_t bytes) {
+  ChannelServer& self = *reinterpret_cast<CallOfFunction*>(call)->server;
   const std::span all(static_cast<const std::byte*>(from), bytes);
   for (std::size_t done = 0; done < bytes; done += data_max) {
     const auto part = all.subspan(done, std::min<std::size_t>(data_max, bytes - done));
-    if (self.ask_back({Op::send_data, 0, to + done, part.size(), part.size()}, part) != 0) return -1;
+    if (self.ask_back({ChannelOp::send_data, 0, to + done, part.size(), part.size()}, part) != 0) return -1;
   }
   return 0;
 }
 
-int Server::recv_data(millrace_call* call, void* into, std::uint64_t from, std::size_t bytes) {
-  Server& self = *reinterpret_cast<Call*>(call)->server;
+int ChannelServer::recv_data(millrace_call* call, void* into, std::uint64_t from, std::size_t bytes) {
+  ChannelServer& self = *reinterpret_cast<CallOfFunction*>(call)->server;
   for (std::size_t done = 0; done < bytes; done += data_max) {
     const std::size_t part = std::min<std::size_t>(data_max, bytes - done);
-    if (self.ask_back({Op::recv_data, 0, from + done, part, 0}, {}) != 0) return -1;
+    if (self.ask_back({ChannelOp::recv_data, 0, from + done, part, 0}, {}) != 0) return -1;
     if (self.body_.size() != part) {
       errno = EIO;
       return -1;
@@ -110,13 +110,13 @@ int Server::recv_data(millrace_call* call, void* into, std::uint64_t from, std::
   return 0;
 }
 
-Status Server::answer(std::uint64_t id, std::span<const std::byte> body) {
-  return put(socket_, {Op::answer, 0, id, 0, body.size()}, body);
+Status ChannelServer::answer(std::uint64_t id, std::span<const std::byte> body) {
+  return put(socket_, {ChannelOp::answer, 0, id, 0, body.size()}, body);
 }
 
-Status Server::refuse(int error, const std::string& why) {
+Status ChannelServer::refuse(int error, const std::string& why) {
   const auto text = std::as_bytes(std::span(why.data(), std::min<std::size_t>(why.size(), name_max)));
-  return put(socket_, {Op::answer, error, 0, 0, text.size()}, text);
+  return put(socket_, {ChannelOp::answer, error, 0, 0, text.size()}, text);
 }
 
 std::string text_of(const std::vector<std::byte>& body) {
@@ -128,14 +128,14 @@ std::string said() {
   return text != nullptr ? text : "unknown error of the loader";
 }
 
-Status Server::install() {
+Status ChannelServer::install() {
   void* library = dlopen(text_of(body_).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return refuse(ENOENT, said());
   libraries_.push_back(library);
   return answer(libraries_.size());
 }
 
-Status Server::find() {
+Status ChannelServer::find() {
   if (head_.id == 0 || head_.id > libraries_.size() || libraries_[head_.id - 1] == nullptr)
     return refuse(EINVAL, "no such library is installed");
   void* symbol = dlsym(libraries_[head_.id - 1], text_of(body_).c_str());
@@ -144,7 +144,7 @@ Status Server::find() {
   return answer(symbols_.size());
 }
 
-Status Server::uninstall() {
+Status ChannelServer::uninstall() {
   if (head_.id == 0 || head_.id > libraries_.size() || libraries_[head_.id - 1] == nullptr)
     return refuse(EINVAL, "no such library is installed");
   dlclose(libraries_[head_.id - 1]);
@@ -153,7 +153,7 @@ Status Server::uninstall() {
 }
 
 // The channel has checked the message. This code checks only that it stays within the memory of the message.
-Status Server::invoke() {
+Status ChannelServer::invoke() {
   if (head_.id == 0 || head_.id > symbols_.size()) return refuse(EINVAL, "no such function was found");
   if (head_.size > integers_max + reals_max) return refuse(E2BIG, "too many arguments");
   std::vector<Value> values(head_.size);
@@ -162,20 +162,20 @@ Status Server::invoke() {
   if (!values.empty()) std::memcpy(values.data(), body_.data(), values_bytes);
   // The arguments are copied out of body_, because answers to the function's own questions overwrite it.
   std::vector<std::vector<std::byte>> memory;
-  Call call{{send_data, recv_data}, this};
+  CallOfFunction call{{send_data, recv_data}, this};
   Registers registers;
   std::size_t integers = 0;
   std::size_t reals = 0;
   std::size_t at = values_bytes;
   for (const Value& value : values) {
-    if (value.kind == Kind::real ? reals == reals_max : integers == integers_max)
+    if (value.kind == ArgumentKind::real ? reals == reals_max : integers == integers_max)
       return refuse(E2BIG, "too many arguments");
-    if (value.kind == Kind::real) {
+    if (value.kind == ArgumentKind::real) {
       registers.reals[reals++] = std::bit_cast<double>(value.bits);
       continue;
     }
     std::uint64_t number = value.bits;
-    if (value.kind == Kind::call) number = reinterpret_cast<std::uintptr_t>(&call);
+    if (value.kind == ArgumentKind::call) number = reinterpret_cast<std::uintptr_t>(&call);
     if (is_memory(value.kind)) {
       memory.emplace_back(value.bytes);
       if (carries_in(value.kind) && value.bytes > 0) {
@@ -198,16 +198,16 @@ Status Server::invoke() {
   return answer(returned, written);
 }
 
-bool Server::next() {
+bool ChannelServer::next() {
   if (!get(socket_, head_, body_, -1).ok()) return false;
   switch (head_.op) {
-    case Op::install:
+    case ChannelOp::install:
       return install().ok();
-    case Op::find:
+    case ChannelOp::find:
       return find().ok();
-    case Op::uninstall:
+    case ChannelOp::uninstall:
       return uninstall().ok();
-    case Op::invoke:
+    case ChannelOp::invoke:
       return invoke().ok();
     default:
       return false;
@@ -217,7 +217,7 @@ bool Server::next() {
 }  // namespace
 
 void serve(int socket) {
-  Server server(socket);
+  ChannelServer server(socket);
   while (server.next()) {
   }
 }

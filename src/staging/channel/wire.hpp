@@ -16,7 +16,7 @@
 //   Head [ body: Head::bytes ]
 namespace millrace::staging::channel {
 
-enum class Op : std::uint32_t {
+enum class ChannelOp : std::uint32_t {
   install = 1,    // body: path               -> id
   find = 2,       // id: library, body: name  -> id
   uninstall = 3,  // id: library
@@ -27,7 +27,7 @@ enum class Op : std::uint32_t {
 };
 
 struct Head {
-  Op op;
+  ChannelOp op;
   std::int32_t error;  // in answers: an errno or 0
   std::uint64_t id;
   std::uint64_t size;
@@ -38,9 +38,9 @@ static_assert(sizeof(Head) == 32);
 // The body of `invoke` is `size` Values, then the bytes of the memory arguments, one after the other. The
 // body of its answer has the bytes of the arguments that the function writes. The id of the answer is the
 // function's result.
-enum class Kind : std::uint32_t { integer, real, in, out, inout, call };
+enum class ArgumentKind : std::uint32_t { integer, real, in, out, inout, call };
 struct Value {
-  Kind kind;
+  ArgumentKind kind;
   std::uint32_t unused;
   std::uint64_t bits;   // the value of integer and real
   std::uint64_t bytes;  // the size of a memory argument
@@ -54,9 +54,13 @@ inline constexpr std::uint64_t name_max = 4096;
 inline constexpr std::uint64_t body_max = 256 * MiB;  // for larger data, use send_data and recv_data
 inline constexpr std::uint64_t data_max = 1 * MiB;    // of one message; send_data and recv_data send several
 
-constexpr bool carries_in(Kind kind) { return kind == Kind::in || kind == Kind::inout; }
-constexpr bool carries_out(Kind kind) { return kind == Kind::out || kind == Kind::inout; }
-constexpr bool is_memory(Kind kind) { return carries_in(kind) || carries_out(kind); }
+constexpr bool carries_in(ArgumentKind kind) {
+  return kind == ArgumentKind::in || kind == ArgumentKind::inout;
+}
+constexpr bool carries_out(ArgumentKind kind) {
+  return kind == ArgumentKind::out || kind == ArgumentKind::inout;
+}
+constexpr bool is_memory(ArgumentKind kind) { return carries_in(kind) || carries_out(kind); }
 
 // Sends or receives a whole message. ESRCH: the other end has closed. ETIMEDOUT: no byte came for
 // `timeout_ms` (-1: no bound).

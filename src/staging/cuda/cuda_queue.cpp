@@ -12,7 +12,7 @@ namespace millrace::staging::cuda {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 // A sleeping thread wakes about 70 us late. So a thread first polls for ten times as long: a copy that takes
 // less loses nothing.
 constexpr auto spin = std::chrono::microseconds(700);
@@ -58,22 +58,22 @@ Status CudaQueue::settle() {
   if (!has_enqueued_) return {};
   const Current current(table_, device_.context_);
   if (!current.ok()) return device_.check(current.error());
-  const Clock::time_point begin = Clock::now();
+  const Steady::time_point begin = Steady::now();
   do {
     const Error error = table_.cuEventQuery(program_);
     if (error != not_ready) return device_.check(error);
     std::this_thread::yield();
-  } while (Clock::now() - begin < spin);
+  } while (Steady::now() - begin < spin);
   return device_.check(table_.cuEventSynchronize(program_));
 }
 
-Result<Ticket> CudaQueue::post(Direction direction, Address device, std::span<std::byte> host) {
+Result<CopyTicket> CudaQueue::post(CopyDirection direction, Address device, std::span<std::byte> host) {
   const std::size_t index = (last_ + 1) % tickets_max;
   if (open_[index] != 0) return Code::invalid;
   const Current current(table_, device_.context_);
   if (!current.ok()) return device_.check(current.error());
   const auto pointer = static_cast<Pointer>(device);
-  Error error = direction == Direction::to_host
+  Error error = direction == CopyDirection::to_host
                     ? table_.cuMemcpyDtoHAsync_v2(host.data(), pointer, host.size(), stream_)
                     : table_.cuMemcpyHtoDAsync_v2(pointer, host.data(), host.size(), stream_);
   if (error != success) return device_.check(error);
@@ -87,7 +87,7 @@ Result<Ticket> CudaQueue::post(Direction direction, Address device, std::span<st
   return last_;
 }
 
-Result<bool> CudaQueue::poll(Ticket ticket) {
+Result<bool> CudaQueue::poll(CopyTicket ticket) {
   const std::size_t index = ticket % tickets_max;
   if (ticket == 0 || open_[index] != ticket) return Code::invalid;
   const Current current(table_, device_.context_);
@@ -108,15 +108,15 @@ Result<bool> CudaQueue::poll(Ticket ticket) {
   return device_.check(error);
 }
 
-Status CudaQueue::wait(Ticket ticket) {
+Status CudaQueue::wait(CopyTicket ticket) {
   // wait() polls, because the driver's own wait has no bound.
-  const Clock::time_point begin = Clock::now();
+  const Steady::time_point begin = Steady::now();
   const auto bound = std::chrono::milliseconds(device_.options_.timeout_ms);
   for (;;) {
     const Result<bool> over = poll(ticket);
     if (!over) return over.status();
     if (*over) return {};
-    const auto waited = Clock::now() - begin;
+    const auto waited = Steady::now() - begin;
     if (waited > bound) return {Code::timeout, ETIMEDOUT};
     if (waited < spin) {
       std::this_thread::yield();

@@ -23,9 +23,9 @@ class CudaQueue final : public Queue {
 
   Status mark() override;
   Status settle() override;
-  Result<Ticket> post(Direction direction, Address device, std::span<std::byte> host) override;
-  Result<bool> poll(Ticket ticket) override;
-  Status wait(Ticket ticket) override;
+  Result<CopyTicket> post(CopyDirection direction, Address device, std::span<std::byte> host) override;
+  Result<bool> poll(CopyTicket ticket) override;
+  Status wait(CopyTicket ticket) override;
 
  private:
   const CudaDevice& device_;
@@ -34,8 +34,8 @@ class CudaQueue final : public Queue {
   Event program_ = nullptr;    // the event of the last mark()
   bool has_enqueued_ = false;  // the program had enqueued work at the last mark(), so the event was recorded
   std::array<Event, tickets_max> events_{};
-  std::array<Ticket, tickets_max> open_{};  // the ticket of each event; 0: the event is free
-  Ticket last_ = 0;
+  std::array<CopyTicket, tickets_max> open_{};  // the ticket of each event; 0: the event is free
+  CopyTicket last_ = 0;
 };
 
 }  // namespace millrace::staging::cuda

@@ -183,7 +183,7 @@ TEST(Cuda, ADeviceThatStallsIsAnErrorInTime) {
   ASSERT_TRUE(queue.ok());
   static auto& host = *new Bytes(64);  // the stuck copy may write to it at any later time
   fake_cuda_stall(1);
-  const Result<Ticket> ticket = (*queue)->post(Direction::to_host, memory.at(), host);
+  const Result<CopyTicket> ticket = (*queue)->post(CopyDirection::to_host, memory.at(), host);
   ASSERT_TRUE(ticket.ok());
   EXPECT_EQ((*queue)->wait(*ticket).code(), Code::timeout);
   fake_cuda_stall(0);
@@ -235,12 +235,12 @@ TEST(Cuda, AProgramsPointersAreTakenForWhatTheyAre) {
   EXPECT_FALSE(one->owns(Address{of_second}));
   EXPECT_EQ(device_of(host_pointer(of_first + 10'000)), nullptr) << "behind its end";
   Bytes bytes = pattern(10'000);
-  EXPECT_TRUE(copy_now(*two, Direction::to_device, Address{of_second}, bytes).ok());
+  EXPECT_TRUE(copy_now(*two, CopyDirection::to_device, Address{of_second}, bytes).ok());
   EXPECT_EQ(std::memcmp(fake_cuda_inside(of_second), bytes.data(), bytes.size()), 0);
   EXPECT_EQ(cuMemFree_v2(managed), success);
   EXPECT_EQ(cuCtxDestroy_v2(second), success);
   EXPECT_EQ(cuCtxDestroy_v2(first_context), success);
-  EXPECT_FALSE(copy_now(*one, Direction::to_device, Address{of_first}, bytes).ok()) << "it has gone";
+  EXPECT_FALSE(copy_now(*one, CopyDirection::to_device, Address{of_first}, bytes).ok()) << "it has gone";
   expect_nothing_left();
 }
 
@@ -257,7 +257,7 @@ TEST(Cuda, MemoryOfAPoolIsUsedByThePrimaryContext) {
   EXPECT_EQ(device_of(host_pointer(pointer)), device);
   EXPECT_EQ(live().retained, 2) << "once by the program, once for good";
   Bytes bytes = pattern(10'000);
-  EXPECT_TRUE(copy_now(*device, Direction::to_device, Address{pointer}, bytes).ok());
+  EXPECT_TRUE(copy_now(*device, CopyDirection::to_device, Address{pointer}, bytes).ok());
   EXPECT_EQ(std::memcmp(fake_cuda_inside(pointer), bytes.data(), bytes.size()), 0);
   EXPECT_EQ(cuMemFree_v2(pointer), success);
   ASSERT_EQ(cuCtxPopCurrent_v2(&primary), success);

@@ -40,11 +40,11 @@ Status HostDevice::release(Address address) {
   return blocks_.erase(static_cast<std::uint64_t>(address)) == 1 ? Status() : Status(Code::invalid);
 }
 
-Status HostDevice::copy(Direction direction, Address device, std::span<std::byte> host) const {
+Status HostDevice::copy(CopyDirection direction, Address device, std::span<std::byte> host) const {
   if (!holds(device, host.size())) return {Code::invalid, EFAULT};
   // An address of this device is a pointer that allocate() made.
   auto* memory = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(device));
-  if (direction == Direction::to_host) {
+  if (direction == CopyDirection::to_host) {
     std::memcpy(host.data(), memory, host.size());
   } else {
     std::memcpy(memory, host.data(), host.size());
@@ -54,7 +54,7 @@ Status HostDevice::copy(Direction direction, Address device, std::span<std::byte
 
 Result<std::unique_ptr<Queue>> HostDevice::open_queue() {
   return open_copy_queue(options_, link_,
-                         [this](Direction direction, Address device, std::span<std::byte> host) {
+                         [this](CopyDirection direction, Address device, std::span<std::byte> host) {
                            return copy(direction, device, host);
                          });
 }

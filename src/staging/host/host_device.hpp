@@ -31,11 +31,11 @@ class HostDevice final : public Device {
     std::unique_ptr<std::byte[]> memory;
     std::size_t bytes;
   };
-  Status copy(Direction direction, Address device, std::span<std::byte> host) const;
+  Status copy(CopyDirection direction, Address device, std::span<std::byte> host) const;
   bool holds(Address address, std::size_t bytes) const;
 
   const CopyOptions options_;
-  Link link_;
+  SimulatedLink link_;
   PageLocks pins_;
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Block> blocks_;  // guarded by mutex_

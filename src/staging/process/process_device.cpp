@@ -76,8 +76,8 @@ Status ProcessDevice::release(Address address) {
   return helper_->unmap(at, bytes);
 }
 
-Status ProcessDevice::copy(Direction direction, Address device, std::span<std::byte> host) const {
-  const auto call = direction == Direction::to_host ? process_vm_readv : process_vm_writev;
+Status ProcessDevice::copy(CopyDirection direction, Address device, std::span<std::byte> host) const {
+  const auto call = direction == CopyDirection::to_host ? process_vm_readv : process_vm_writev;
   auto at = static_cast<std::uint64_t>(device);
   while (!host.empty()) {
     if (gone()) return {Code::io, ESRCH};
@@ -94,7 +94,7 @@ Status ProcessDevice::copy(Direction direction, Address device, std::span<std::b
 
 Result<std::unique_ptr<Queue>> ProcessDevice::open_queue() {
   return open_copy_queue(options_, link_,
-                         [this](Direction direction, Address device, std::span<std::byte> host) {
+                         [this](CopyDirection direction, Address device, std::span<std::byte> host) {
                            return copy(direction, device, host);
                          });
 }

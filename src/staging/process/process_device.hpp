@@ -41,10 +41,10 @@ class ProcessDevice final : public Device {
   explicit ProcessDevice(const CopyOptions& options) : options_(options), link_(options.delays) {}
   Status hold(pid_t pid);
   bool gone() const;
-  Status copy(Direction direction, Address device, std::span<std::byte> host) const;
+  Status copy(CopyDirection direction, Address device, std::span<std::byte> host) const;
 
   const CopyOptions options_;
-  Link link_;
+  SimulatedLink link_;
   PageLocks pins_;
   pid_t pid_ = -1;
   Fd process_;  // a pidfd; readable after the process has ended, even if another process gets its number

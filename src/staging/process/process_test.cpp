@@ -23,7 +23,7 @@ std::unique_ptr<ProcessDevice> start() {
 
 void expect_dead(Device& device, Address at) {
   Bytes host(4096);
-  EXPECT_EQ(copy_now(device, Direction::to_host, at, host), Status(Code::io, ESRCH));
+  EXPECT_EQ(copy_now(device, CopyDirection::to_host, at, host), Status(Code::io, ESRCH));
   EXPECT_EQ(device.allocate(4096).status(), Status(Code::io, ESRCH));
   EXPECT_NE(device.explain().find("has gone"), std::string::npos);
 }
@@ -128,16 +128,16 @@ TEST(ProcessDevice, AnotherProcessIsAttachedToByItsNumber) {
   EXPECT_TRUE((*device)->owns(at));
   EXPECT_EQ((*device)->allocate(10).status().code(), Code::unsupported);
   Bytes got(bytes.size());
-  EXPECT_TRUE(copy_now(**device, Direction::to_host, at, got).ok());
+  EXPECT_TRUE(copy_now(**device, CopyDirection::to_host, at, got).ok());
   EXPECT_EQ(got, bytes);
   Bytes next = pattern(100'000, 2);
-  EXPECT_TRUE(copy_now(**device, Direction::to_device, at, next).ok());
+  EXPECT_TRUE(copy_now(**device, CopyDirection::to_device, at, next).ok());
   EXPECT_EQ(shared, bytes) << "this process's own is another";
   close(ends[1]);
   int status = 1;
   ASSERT_EQ(waitpid(other, &status, 0), other);
   EXPECT_EQ(status, 0);
-  EXPECT_EQ(copy_now(**device, Direction::to_host, at, got), Status(Code::io, ESRCH));
+  EXPECT_EQ(copy_now(**device, CopyDirection::to_host, at, got), Status(Code::io, ESRCH));
 }
 
 TEST(ProcessDevice, AProcessThatIsNotThereIsNotAttachedTo) {

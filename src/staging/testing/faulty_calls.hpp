@@ -30,7 +30,7 @@ ssize_t faulty(std::size_t bytes, const Move& move) {
   return -1;
 }
 
-inline const Calls faulty_calls{
+inline const EndCalls faulty_calls{
     [](int fd, void* into, std::size_t bytes) {
       return faulty(bytes, [&](std::size_t some) { return ::read(fd, into, some); });
     },

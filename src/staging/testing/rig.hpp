@@ -67,12 +67,12 @@ inline std::unique_ptr<Device> make_device(const std::string& backend, std::uint
 }
 
 // Makes one copy and waits for it.
-inline Status copy_now(Device& device, Direction direction, Address at, std::span<std::byte> host) {
+inline Status copy_now(Device& device, CopyDirection direction, Address at, std::span<std::byte> host) {
   Result<std::unique_ptr<Queue>> queue = device.open_queue();
   if (!queue) return queue.status();
   if (const Status status = (*queue)->mark(); !status.ok()) return status;
   if (const Status status = (*queue)->settle(); !status.ok()) return status;
-  const Result<Ticket> ticket = (*queue)->post(direction, at, host);
+  const Result<CopyTicket> ticket = (*queue)->post(direction, at, host);
   return ticket.ok() ? (*queue)->wait(*ticket) : ticket.status();
 }
 
@@ -91,11 +91,11 @@ class Memory {
 
   Address at() const { return address_; }
   void put(Bytes bytes) {
-    EXPECT_TRUE(bytes.empty() || copy_now(device_, Direction::to_device, address_, bytes).ok());
+    EXPECT_TRUE(bytes.empty() || copy_now(device_, CopyDirection::to_device, address_, bytes).ok());
   }
   Bytes get() {
     Bytes bytes(bytes_);
-    EXPECT_TRUE(bytes.empty() || copy_now(device_, Direction::to_host, address_, bytes).ok());
+    EXPECT_TRUE(bytes.empty() || copy_now(device_, CopyDirection::to_host, address_, bytes).ok());
     return bytes;
   }
 

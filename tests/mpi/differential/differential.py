@@ -13,20 +13,17 @@ a stock run wrong and succeeds if exactly that case is found.
 
 import argparse
 import filecmp
-import json
 import os
 import pathlib
 import random
 import shlex
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
-from launch import launch  # noqa: E402
+from launch import bounded, launch, of_ranks  # noqa: E402
 
 SKIP = 77
 
@@ -107,23 +104,12 @@ def run(options, ranks, folder, first, last, preload, extra):
         environment["MILLRACE_DIFFERENTIAL_VERBOSE"] = "1"
     if preload:
         environment["MILLRACE_STATS"] = str(options.stats)
-    process = subprocess.Popen(
-        [*words, options.program, str(folder), str(first), str(last)],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        out, err = process.communicate(timeout=options.timeout)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        out, err = process.communicate()
+    command = [*words, options.program, str(folder), str(first), str(last)]
+    status, out, err = bounded(command, environment, options.timeout)
+    if status is None:
         return out, f"no end after {options.timeout:.0f} s\n{err}"
-    if process.returncode != 0 or "end" not in out.split("\n"):
-        return out, f"ended with {process.returncode}\n{err}"
+    if status != 0 or "end" not in out.split("\n"):
+        return out, f"ended with {status}\n{err}"
     if options.verbose:
         sys.stderr.write(err)
     return out, ""
@@ -131,14 +117,8 @@ def run(options, ranks, folder, first, last, preload, extra):
 
 def pipeline_share(stats):
     """Calls that went through the pipeline, and calls that did not, by the clients' reports."""
-    calls = [0, 0]
-    if stats.exists():
-        for line in stats.read_text().splitlines():
-            one = json.loads(line)
-            if one.get("kind") == "client":
-                calls[0] += one["calls"]
-                calls[1] += one["direct_calls"]
-    return calls
+    reports = of_ranks(stats)
+    return [sum(one[name] for one in reports) for name in ("calls", "direct_calls")]
 
 
 def lines_by_case(out):

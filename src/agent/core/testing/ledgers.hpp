@@ -43,7 +43,7 @@ class Ledgers : public testing::Test {
     const Fd source = journal::file_of(stable ? rig->storage.stable(1) : rig->storage.contents(1));
     journal::JournalReader reader(source);
     EXPECT_EQ(reader.open(), journal::Verdict::clean);
-    EXPECT_EQ(reader.header().kind, journal::Kind::ledger);
+    EXPECT_EQ(reader.header().kind, journal::LogKind::ledger);
     for (journal::Record record; reader.next(record);) {
       if (record.type == journal::Type::data) offsets.push_back(record.offset);
     }

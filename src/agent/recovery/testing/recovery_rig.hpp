@@ -73,7 +73,7 @@ class Recovery : public testing::Test {
     return {status, out.str(), error.str()};
   }
   journal::Identity identity(std::uint64_t created = 1) const {
-    return {journal::Kind::ledger, *io::identify(target), created, target};
+    return {journal::LogKind::ledger, *io::identify(target), created, target};
   }
   std::string folder() const { return io::owned_folder(root); }
   std::string place(const std::string& name) const { return folder() + "/" + name + ".journal"; }
@@ -104,7 +104,7 @@ class Recovery : public testing::Test {
   }
   journal::Identity rescue() const {
     journal::Identity who = identity();
-    who.kind = journal::Kind::rescue;
+    who.kind = journal::LogKind::rescue;
     return who;
   }
   void change(const std::string& name, const std::function<void(journal::StateSector&)>& how) const {

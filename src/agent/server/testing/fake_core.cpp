@@ -134,13 +134,13 @@ Core::Bundled Core::write_bundle(SenderId sender, FileSlot file, std::uint64_t o
                                  std::span<const std::byte> payload, transport::Unbundler& at,
                                  std::uint64_t) {
   Bundled bundled;
-  transport::Unbundler::Record record{};
+  transport::Unbundler::Unbundled record{};
   for (; at.next(offset, payload, record) == transport::Unbundler::Found::record; at.taken()) {
     write(sender, file, record.offset, record.data);
     ++bundled.records;
   }
   if (at.next(offset, payload, record) == transport::Unbundler::Found::corrupt)
-    bundled.end = Bundled::End::corrupt;
+    bundled.end = Bundled::BundleEnd::corrupt;
   at = {};
   return bundled;
 }

@@ -96,12 +96,19 @@ bool has_state(pid_t process, char state) {
   return text.find(std::string(") ") + state) != std::string::npos;
 }
 
+// A container's first process may be slow to reap. The first thread is a zombie while others still hold the
+// descriptors.
+bool is_zombie(pid_t process) {
+  std::error_code none;
+  const std::filesystem::directory_iterator threads("/proc/" + std::to_string(process) + "/task", none);
+  return has_state(process, 'Z') && std::distance(begin(threads), end(threads)) <= 1;
+}
+
 }  // namespace
 
-// Zombies count as ended: a container's first process may be slow to reap.
 bool Job::ends_within(pid_t process, int seconds) {
   for (int i = 0; i < seconds * 100; ++i) {
-    if (::kill(process, 0) != 0 || has_state(process, 'Z')) return true;
+    if (::kill(process, 0) != 0 || is_zombie(process)) return true;
     ::usleep(10'000);
   }
   return false;

@@ -116,7 +116,7 @@ class Generator {
   }
 
   Pair indexed_of(const Pair& old, bool file, bool bytes) {
-    std::vector<Block> blocks;
+    std::vector<TypeBlock> blocks;
     const std::int64_t unit = bytes ? 1 : old.naive.extent();
     const bool many = lists_ && old.naive.bytes.size() <= 16;
     const std::int64_t count = many ? range(30, 150) : range(file ? 1 : 0, 5);
@@ -125,7 +125,7 @@ class Generator {
     Pair out;
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t length = same ? 2 : range(file && i == 0 ? 1 : 0, 3);
-      Block block{file ? next : range(-20, 20), static_cast<std::uint64_t>(length)};
+      TypeBlock block{file ? next : range(-20, 20), static_cast<std::uint64_t>(length)};
       blocks.push_back(block);
       next += length * (bytes ? old.naive.extent() : 1) + (same ? 1 : range(0, 2));
       out.naive.add_block(old.naive, block.displacement * unit, block.length);
@@ -136,7 +136,7 @@ class Generator {
 
   Pair structure_of(const Pair& old, int depth, bool file) {
     const Pair other = make(depth - 1, file);
-    std::vector<Member> members;
+    std::vector<StructMember> members;
     Pair out;
     std::int64_t next = 0;
     const std::int64_t count = range(1, 4);

@@ -79,7 +79,7 @@ int write_pieces(const Call& call) {
 // Data sieving of another rank rewrites holes of up to sweep.gap bytes. ROMIO writes a single piece without a
 // lock. So a piece that fits into such a hole is written by Millrace, under a lock, or while nobody sieves.
 bool fits_into_hole(const Call& call) {
-  const client::Sweep& sweep = call.open.sweep;
+  const client::SieveBounds& sweep = call.open.sweep;
   return call.one_piece && sweep.window != 0 && call.bytes <= sweep.gap;
 }
 

@@ -67,7 +67,7 @@ struct NodesOfFile {
 };
 
 // The way that reads of a file take, if it is not the MPI library's own (call/read.hpp).
-struct Reads {
+struct ReadsOfFile {
   std::atomic<bool> alone = false;  // reads need no other rank, on all ranks alike
   std::atomic<client::Through> through =
       client::Through::none;  // which reads File::agent_reads() carries (open/open_read.hpp)
@@ -120,10 +120,10 @@ struct Open {
   View view;
   FilePointer pointer{handle};
   NodesOfFile nodes;
-  Reads reads;
+  ReadsOfFile reads;
   Begun begun;
   OnFirst first;
-  client::Sweep sweep;         // for direct writes with holes (open/sieving.hpp); window 0: no data sieving
+  client::SieveBounds sweep;   // for direct writes with holes (open/sieving.hpp); window 0: no data sieving
   bool library_sieves = true;  // Sieving::by_library
   bool atomic = false;
   bool writable = true;

@@ -16,15 +16,15 @@ std::atomic<std::uint64_t> files_generation{1};
 
 namespace {
 
-struct Table {
+struct OpenFiles {
   std::shared_mutex lock;
   std::unordered_map<MPI_File, std::unique_ptr<Open>> files;
   std::atomic<std::uint32_t> ordered{0};  // files for which is_ordered() is true
 };
 
 // Never destroyed, because the MPI library may still call hooks from its exit handlers.
-Table& table() {
-  static Table& one = *new Table;
+OpenFiles& table() {
+  static OpenFiles& one = *new OpenFiles;
   return one;
 }
 
@@ -101,8 +101,8 @@ void leave_copy(Open& open) {
   open.reads.reader->left = true;
 }
 
-Handles handles_of(const std::string& path, std::uint64_t number) {
-  Handles found;
+HandlesOfFile handles_of(const std::string& path, std::uint64_t number) {
+  HandlesOfFile found;
   each_of_same_file(number, [&found](const Open& open) {
     found.bypassed |= open.nodes.bypassed;
     found.routed |= open.nodes.routed;

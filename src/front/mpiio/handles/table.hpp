@@ -38,7 +38,7 @@ std::unique_ptr<Open> remove(MPI_File handle);
 // written to the file.
 void add_guest(MPI_File handle, const std::string& path);
 // The facts about this process's handles of one file.
-struct Handles {
+struct HandlesOfFile {
   bool bypassed = false;  // a handle is left to the MPI library because of other nodes
   bool routed = false;    // a handle is of several nodes that work together
   bool plain = false;  // a handle has ranks of this node only, and this process has written through the agent
@@ -46,7 +46,7 @@ struct Handles {
   bool writable = false;  // a handle is open for writing
 };
 // The file of this name, which has this number (client::File::number()).
-Handles handles_of(const std::string& path, std::uint64_t number);
+HandlesOfFile handles_of(const std::string& path, std::uint64_t number);
 // Turns the pipeline off for the handles of the file with this number, because another handle of it is left
 // to the MPI library.
 void bypass_same_file(std::uint64_t number, client::Reason reason);

@@ -74,7 +74,7 @@ client::Wishes wishes_of(const char* filename, MPI_Info info, bool opened, bool 
   wishes.words.refused = wanted ? 0 : 1;
   if (!wanted) return wishes;
   (void)wishes.found.remember(wishes.path);
-  const Handles others = handles_of(wishes.path, wishes.found.number());
+  const HandlesOfFile others = handles_of(wishes.path, wishes.found.number());
   wishes.words.bypassed = others.bypassed ? 1 : 0;
   wishes.words.written = others.written ? 1 : 0;
   wishes.words.writable = others.writable ? 1 : 0;

@@ -87,8 +87,8 @@ std::vector<std::int64_t> Contents::list_of_counts(std::int64_t n) {
   return list;
 }
 
-Contents::Row Contents::row_of_counts(std::size_t n) {
-  Row all;
+Contents::Numbers Contents::row_of_counts(std::size_t n) {
+  Numbers all;
   if (large_) {
     all.counts_ = row(counts_, next_count_, n);
   } else {
@@ -97,9 +97,9 @@ Contents::Row Contents::row_of_counts(std::size_t n) {
   return all;
 }
 
-Contents::Row Contents::row_of_addresses(std::size_t n) {
+Contents::Numbers Contents::row_of_addresses(std::size_t n) {
   if (large_) return row_of_counts(n);
-  Row all;
+  Numbers all;
   all.addresses_ = row(addresses_, next_address_, n);
   return all;
 }

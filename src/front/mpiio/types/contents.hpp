@@ -33,7 +33,7 @@ class Contents {
   std::vector<std::int64_t> list_of_counts(std::int64_t n);
 
   // Many numbers in a row, where they are. They last until drop_numbers().
-  class Row {
+  class Numbers {
    public:
     std::int64_t operator[](std::size_t i) const {
       return integers_ != nullptr ? integers_[i] : addresses_ != nullptr ? addresses_[i] : counts_[i];
@@ -46,8 +46,8 @@ class Contents {
     const MPI_Count* counts_ = nullptr;
   };
   // The next `n` counts or addresses. If there are fewer, complete() is false and the row is not to be read.
-  Row row_of_counts(std::size_t n);
-  Row row_of_addresses(std::size_t n);
+  Numbers row_of_counts(std::size_t n);
+  Numbers row_of_addresses(std::size_t n);
   const std::vector<MPI_Datatype>& types() const { return types_; }
   // Frees the memory of the numbers, because a type may have millions of them.
   void drop_numbers();

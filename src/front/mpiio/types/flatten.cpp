@@ -14,10 +14,10 @@
 namespace millrace::front {
 namespace {
 
-using client::Block;
 using client::Distribution;
-using client::Member;
 using client::Order;
+using client::StructMember;
+using client::TypeBlock;
 using client::TypeMap;
 
 using Types = std::vector<Nested>;
@@ -48,12 +48,12 @@ class Allowance {
   std::uint64_t left_;
   bool spent_ = false;
 };
-constexpr std::uint64_t bytes_of_member = sizeof(Member) + sizeof(Nested);
+constexpr std::uint64_t bytes_of_member = sizeof(StructMember) + sizeof(Nested);
 
 // The numbers of the constructor, and the map: a list of pieces is allocated with its final size; runs grow
 // by doubling.
 std::uint64_t bytes_of_block(const TypeMap& old) {
-  return sizeof(Block) + (old.contiguous ? sizeof(client::ListedPiece) : 2 * sizeof(client::Run));
+  return sizeof(TypeBlock) + (old.contiguous ? sizeof(client::ListedPiece) : 2 * sizeof(client::Run));
 }
 
 // A nested map, and its copy in the map of its parent.
@@ -71,7 +71,7 @@ TypeMap pair_map() {
   };
   const TypeMap value = client::contiguous_type(sizeof(Value));
   const TypeMap index = client::contiguous_type(sizeof(int));
-  const Member members[] = {{offsetof(Layout, value), 1, &value}, {offsetof(Layout, index), 1, &index}};
+  const StructMember members[] = {{offsetof(Layout, value), 1, &value}, {offsetof(Layout, index), 1, &index}};
   return client::structure(members);
 }
 
@@ -99,9 +99,9 @@ class IndexedBlocks final : public client::Blocks {
     displacements_ = bytes ? contents.row_of_addresses(count) : contents.row_of_counts(count);
   }
   std::size_t count() const override { return count_; }
-  std::size_t next(std::span<Block> into) override {
+  std::size_t next(std::span<TypeBlock> into) override {
     const std::size_t n = std::min(into.size(), count_ - passed_);
-    for (Block& block : into.first(n)) {
+    for (TypeBlock& block : into.first(n)) {
       block = {displacements_[passed_], as_unsigned(length_ < 0 ? lengths_[passed_] : length_)};
       elements_ += block.length;
       empty_ = empty_ || block.length == 0;
@@ -116,7 +116,7 @@ class IndexedBlocks final : public client::Blocks {
  private:
   std::size_t count_, passed_ = 0;
   std::int64_t length_;
-  Contents::Row lengths_, displacements_;
+  Contents::Numbers lengths_, displacements_;
   std::uint64_t elements_ = 0;
   bool empty_ = false;
 };
@@ -145,7 +145,7 @@ TypeMap vector_map(Contents& contents, const TypeMap& old, bool bytes) {
 
 TypeMap struct_map(Contents& contents, const Types& types) {
   const std::int64_t count = contents.count();
-  std::vector<Member> members;
+  std::vector<StructMember> members;
   members.reserve(types.size());
   for (std::int64_t i = 0; i < count && contents.complete(); ++i)
     members.push_back({0, as_unsigned(contents.count()), nullptr});
@@ -203,7 +203,7 @@ TypeMap value_index_map(const Types& types) {
   if (types.size() != 2 || types[1].map->size == 0) return no_map();
   const std::int64_t align = static_cast<std::int64_t>(types[1].map->size);
   const std::int64_t at = (types[0].map->extent + align - 1) / align * align;
-  const Member members[] = {{0, 1, types[0].map.get()}, {at, 1, types[1].map.get()}};
+  const StructMember members[] = {{0, 1, types[0].map.get()}, {at, 1, types[1].map.get()}};
   return client::structure(members);
 }
 #endif

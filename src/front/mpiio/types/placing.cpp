@@ -39,7 +39,8 @@ void place_copies(TypeMap& map, const Nested& old, const Repetition& repetition)
   }
 }
 
-void place_members(TypeMap& map, std::span<const client::Member> members, std::span<const Nested> types) {
+void place_members(TypeMap& map, std::span<const client::StructMember> members,
+                   std::span<const Nested> types) {
   std::uint64_t position = 0;
   for (std::size_t i = 0; i < members.size() && i < types.size(); ++i) {
     const TypeMap& old = *members[i].map;

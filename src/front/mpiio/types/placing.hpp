@@ -42,7 +42,7 @@ struct Repetition {
 void place_copies(client::TypeMap& map, const Nested& old, const Repetition& repetition);
 
 // Sets the doubts of `map`, a struct of `members`, which belong to `types`.
-void place_members(client::TypeMap& map, std::span<const client::Member> members,
+void place_members(client::TypeMap& map, std::span<const client::StructMember> members,
                    std::span<const Nested> types);
 
 // Adds the doubts about bounds that MPI_Type_create_resized has set.
