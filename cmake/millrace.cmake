@@ -18,7 +18,7 @@ target_compile_options(millrace_flags INTERFACE -Wall -Wextra -Wpedantic -Wshado
 if(MILLRACE_WERROR)
   target_compile_options(millrace_flags INTERFACE -Werror)
 endif()
-if(DEFINED ENV{SOURCE_DATE_EPOCH})  # the bytes of a release do not tell where it was built
+if(DEFINED ENV{SOURCE_DATE_EPOCH})  # a release names no folder of its build, but in Fortran's messages
   add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
 endif()
 if(MILLRACE_SANITIZE)
