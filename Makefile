@@ -47,9 +47,14 @@ shipped: bootstrap  ## what `make install` installs: no tests
 demo:  ## from a new machine to programs with and without Millrace, as root also on 4 virtual nodes (6 minutes)
 	@BOOTSTRAP=$(BOOTSTRAP) JOBS=$(JOBS) scripts/demo
 
-test: build  ## all tests but the long ones; most with one MPI, the other commits' MPI by MPIS=both
+test: $(if $(ROOM),bootstrap,build)  ## all but the long tests (MPIS=both: with both); ROOM=agent: what a change there can break
+ifdef ROOM
+	$(call configure_preset,build,release)
+	$(VENV_PYTHON) tests/room.py build $(ROOM) $(JOBS)
+else
 	@echo "tests that are the same for both MPIs: $(if $(TURN),turn $(TURN) (by the commit's hash; MPIS=both: both),both)"
 	$(CTEST) --test-dir build -LE '^(long|filesystems$(if $(TURN),|turn-$(if $(filter 0,$(TURN)),1,0)))$$'
+endif
 
 test-long: build  ## many random cases, and both MPIs where `make test` takes one; .ci/weekly runs it
 	TEST_TURN= $(CTEST) --test-dir build -L '^(long|turn.*)$$'
