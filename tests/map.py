@@ -64,7 +64,8 @@ errors. A *unit* test lies beside its source. The *simulation* runs agents, rank
 | plant a bug and look for it | `ninja -C build mutant_NAME`, `build/bin/mutant_NAME --stop FIRST COUNT` |
 | use the sanitizers, the fuzzers | `make test-asan`, `make test-tsan`, `make fuzz` |
 
-sim/mutants/seeds.txt names seeds that show planted bugs. A random test prints its seed, and takes it as an argument.
+sim/mutants/bugs.txt has planted bugs, each with a seed or a test that shows it, and sim/found.txt seeds that have found
+bugs. A random test prints its seed, and takes it as an argument.
 """
 
 
