@@ -19,7 +19,7 @@ LONGEST = 4 * LARGE  # so that a command to the cluster is in time
 INSTEAD = "is read where it is, not copied to every node"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def nodes():
     with shared_folder() as folder, nodes_up("stage", 3, folder, "200mbit") as up:
         up.networks = [os.readlink(f"/proc/{node['pid']}/ns/net") for node in up.cluster.status()["nodes"]]
@@ -77,7 +77,7 @@ def stock(nodes, mpi, path, *arguments, **more):
     return Reading(nodes, mpi, path, *arguments, stage="none", **more).end()
 
 
-# These come first: an agent waits a minute for one that has died, and the end of this file waits for all agents.
+# These come first: an agent waits a minute for one that has died, and the end waits for all agents.
 @pytest.mark.parametrize(("mpi", "node"), [("mpich", 0), ("ompi", 1), ("mpich", 2)])
 def test_an_agent_that_dies_meanwhile_makes_all_read_where_the_file_is(nodes, mpi, node):
     path = make(nodes.folder / f"killed-{mpi}-{node}", LARGE)
