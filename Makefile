@@ -4,8 +4,8 @@
 
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
-# Tests share the machine with the MPI programs that they start: one at a time, unless told.
-TEST_JOBS ?= 1
+# Tests share the machine with the MPI programs that they start, and wait a lot: two at a time, unless told.
+TEST_JOBS ?= 2
 BOOTSTRAP ?= yes
 # The processor of `make wheel` and `make test-wheel`.
 ARCH ?= $(shell uname -m)
