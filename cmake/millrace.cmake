@@ -38,9 +38,9 @@ if(MILLRACE_HIDES_ARCHIVES)
 endif()
 
 # Half of the time of a compilation goes into the headers of the standard library and of GoogleTest: they are compiled
-# once. Exceptions: a compiler cache, which cannot compare such objects, and clang, which fails where options differ.
+# once. Exceptions: other launchers than ccache, and clang, which fails where options differ.
 set(precompile OFF)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND (NOT CMAKE_CXX_COMPILER_LAUNCHER OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache"))
   set(precompile ON)
 endif()
 option(MILLRACE_PRECOMPILE "Precompile headers" ${precompile})
@@ -60,6 +60,9 @@ endfunction()
 # GCC 12 does not know precompiled lines as those of system headers, and gives false warnings there.
 set(millrace_precompiled_options -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
 if(MILLRACE_PRECOMPILE)
+  if(CMAKE_CXX_COMPILER_LAUNCHER)
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # as ccache needs it
+  endif()
   millrace_headers(millrace_library_headers millrace_flags ${standard_headers})
   target_compile_options(millrace_library_headers PRIVATE -fPIC)
   millrace_headers(millrace_program_headers millrace_flags ${standard_headers})
