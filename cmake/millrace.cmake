@@ -83,13 +83,13 @@ function(millrace_precompile target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${millrace_precompiled_options}>)
 endfunction()
 
-# Where most of what remains are headers of this repository, eight files are compiled as one.
+# Where most of what remains are headers, several files are compiled as one.
 option(MILLRACE_UNITY "Compile some files together; off: fewer to compile again after a change" ON)
 
-# millrace_compile_together(TARGET): TARGET's files of C++, in whose unnamed namespaces no name may occur twice. Not for
-# libraries of rooms, whose tests link only some files, and not for tests, each of which has its own helpers.
-function(millrace_compile_together target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${MILLRACE_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+# millrace_compile_together(TARGET COUNT): so many of TARGET's files of C++ as one, in whose unnamed namespaces no name
+# may occur twice. Not for libraries of rooms, whose tests link only some files.
+function(millrace_compile_together target count)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${MILLRACE_UNITY} UNITY_BUILD_BATCH_SIZE ${count})
 endfunction()
 
 # millrace_library(NAME SOURCES... [DEPENDS ...]): the static library millrace_NAME of room src/NAME.
@@ -113,13 +113,19 @@ if(MILLRACE_TESTS)
   endif()
 endif()
 
-# millrace_test(NAME SOURCES... [DEPENDS ...]): a GoogleTest program NAME_test beside its sources.
+# millrace_test(NAME SOURCES... [DEPENDS ...] [TOGETHER]): a GoogleTest program NAME_test beside its sources. TOGETHER: four
+# of them are compiled as one, so that a change of one is still compiled in seconds.
 function(millrace_test name)
   if(NOT MILLRACE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name}_test ${ARG_SOURCES})
+  if(ARG_TOGETHER)
+    millrace_compile_together(${name}_test 4)
+    set_target_properties(${name}_test PROPERTIES  # a local name may be that of another file's helper
+                          UNITY_BUILD_CODE_BEFORE_INCLUDE "#pragma GCC diagnostic ignored \"-Wshadow\"")
+  endif()
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} millrace_test_flags)
   if(MILLRACE_PRECOMPILE)
     set_target_properties(${name}_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # as for the headers
