@@ -4,14 +4,18 @@
 
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
-# Tests share the machine with the MPI programs that they start: one at a time, unless told.
-TEST_JOBS ?= 1
+# Tests share the machine with the MPI programs that they start, and wait a lot: two at a time, unless told.
+TEST_JOBS ?= 2
 BOOTSTRAP ?= yes
 # The processor of `make wheel` and `make test-wheel`.
 ARCH ?= $(shell uname -m)
 BENCH_OPTIONS ?=
 SECONDS ?= 60
 CTEST = ctest --output-on-failure -j $(TEST_JOBS)
+# Many tests are the same for both MPIs. `make test` runs each of them with one MPI, and which one depends on the hash of
+# the commit. MPIS=both: with both, as without git.
+TURN := $(if $(filter both,$(MPIS)),,$(shell git rev-parse -q --verify HEAD 2>/dev/null | sed 's/.*[02468ace]$$/0/; s/.*[13579bdf]$$/1/'))
+export TEST_TURN = $(TURN)
 VENV_PYTHON = $(CURDIR)/.venv/bin/python3
 
 .DEFAULT_GOAL := build
@@ -43,11 +47,17 @@ shipped: bootstrap  ## what `make install` installs: no tests
 demo:  ## from a new machine to programs with and without Millrace, as root also on 4 virtual nodes (6 minutes)
 	@BOOTSTRAP=$(BOOTSTRAP) JOBS=$(JOBS) scripts/demo
 
-test: build  ## all tests but the long ones
-	$(CTEST) --test-dir build -LE "long|filesystems"
+test: $(if $(ROOM),bootstrap,build)  ## all but the long tests (MPIS=both: with both); ROOM=agent: what a change there can break
+ifdef ROOM
+	$(call configure_preset,build,release)
+	$(VENV_PYTHON) tests/room.py build $(ROOM) $(JOBS)
+else
+	@echo "tests that are the same for both MPIs: $(if $(TURN),turn $(TURN) (by the commit's hash; MPIS=both: both),both)"
+	$(CTEST) --test-dir build -LE '^(long|filesystems$(if $(TURN),|turn-$(if $(filter 0,$(TURN)),1,0)))$$'
+endif
 
-test-long: build  ## thousands of random cases, hours of patience not needed
-	$(CTEST) --test-dir build -L long
+test-long: build  ## many random cases, and both MPIs where `make test` takes one; .ci/weekly runs it
+	TEST_TURN= $(CTEST) --test-dir build -L '^(long|turn.*)$$'
 	TIDY_BATCH=1 $(MAKE) lint BOOTSTRAP=no
 
 test-filesystems: build  ## NFS between guests of user-mode Linux, btrfs, XFS, overlayfs (root)

@@ -41,9 +41,9 @@ if(MILLRACE_HIDES_ARCHIVES)
 endif()
 
 # Half of the time of a compilation goes into the headers of the standard library and of GoogleTest: they are compiled
-# once. Exceptions: a compiler cache, which cannot compare such objects, and clang, which fails where options differ.
+# once. Exceptions: other launchers than ccache, and clang, which fails where options differ.
 set(precompile OFF)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND (NOT CMAKE_CXX_COMPILER_LAUNCHER OR CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache"))
   set(precompile ON)
 endif()
 option(MILLRACE_PRECOMPILE "Precompile headers" ${precompile})
@@ -63,6 +63,9 @@ endfunction()
 # GCC 12 does not know precompiled lines as those of system headers, and gives false warnings there.
 set(millrace_precompiled_options -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
 if(MILLRACE_PRECOMPILE)
+  if(CMAKE_CXX_COMPILER_LAUNCHER)
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)  # as ccache needs it
+  endif()
   millrace_headers(millrace_library_headers millrace_flags ${standard_headers})
   target_compile_options(millrace_library_headers PRIVATE -fPIC)
   millrace_headers(millrace_program_headers millrace_flags ${standard_headers})
@@ -83,13 +86,13 @@ function(millrace_precompile target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${millrace_precompiled_options}>)
 endfunction()
 
-# Where most of what remains are headers of this repository, eight files are compiled as one.
+# Where most of what remains are headers, several files are compiled as one.
 option(MILLRACE_UNITY "Compile some files together; off: fewer to compile again after a change" ON)
 
-# millrace_compile_together(TARGET): TARGET's files of C++, in whose unnamed namespaces no name may occur twice. Not for
-# libraries of rooms, whose tests link only some files, and not for tests, each of which has its own helpers.
-function(millrace_compile_together target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${MILLRACE_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+# millrace_compile_together(TARGET COUNT): so many of TARGET's files of C++ as one, in whose unnamed namespaces no name
+# may occur twice. Not for libraries of rooms, whose tests link only some files.
+function(millrace_compile_together target count)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${MILLRACE_UNITY} UNITY_BUILD_BATCH_SIZE ${count})
 endfunction()
 
 # millrace_library(NAME SOURCES... [DEPENDS ...]): the static library millrace_NAME of room src/NAME.
@@ -113,13 +116,19 @@ if(MILLRACE_TESTS)
   endif()
 endif()
 
-# millrace_test(NAME SOURCES... [DEPENDS ...]): a GoogleTest program NAME_test beside its sources.
+# millrace_test(NAME SOURCES... [DEPENDS ...] [TOGETHER]): a GoogleTest program NAME_test beside its sources. TOGETHER: four
+# of them are compiled as one, so that a change of one is still compiled in seconds.
 function(millrace_test name)
   if(NOT MILLRACE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name}_test ${ARG_SOURCES})
+  if(ARG_TOGETHER)
+    millrace_compile_together(${name}_test 4)
+    set_target_properties(${name}_test PROPERTIES  # a local name may be that of another file's helper
+                          UNITY_BUILD_CODE_BEFORE_INCLUDE "#pragma GCC diagnostic ignored \"-Wshadow\"")
+  endif()
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPENDS} millrace_test_flags)
   if(MILLRACE_PRECOMPILE)
     set_target_properties(${name}_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # as for the headers

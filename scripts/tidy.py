@@ -32,7 +32,7 @@ INCLUDE = re.compile(rb'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
 # What says nothing about what is read: warnings, where code may lie, and the macro that CMake has for each library.
 SILENT = re.compile(r"-W.*|-f(PIC|PIE)|-D\w+_EXPORTS")
 # What clang does not know: headers that GCC has precompiled, and the names of warnings of GCC alone.
-OF_GCC = re.compile(r" -Winvalid-pch| -include \S+cmake_pch\.hxx| -Wno-(restrict|stringop-overflow)(?= )")
+OF_GCC = re.compile(r" -(Winvalid-pch|fpch-preprocess|include \S+cmake_pch\.hxx|Wno-(restrict|stringop-overflow))(?= )")
 
 
 @functools.cache
@@ -68,8 +68,9 @@ def uses(files: frozenset[pathlib.Path], folder: str) -> bool:
 
 
 def options_of(command: str) -> list[str]:
-    """How a command compiles, without the compiler, the source and the object."""
-    words = shlex.split(command)[1:]
+    """How a command compiles, without compiler and cache, the source and the object."""
+    words = shlex.split(command)
+    words = words[next(at for at, word in enumerate(words) if word.startswith("-")) :]
     for option in ("-o", "-c"):
         at = words.index(option)
         words = words[:at] + words[at + 2 :]

@@ -11,7 +11,7 @@
 #include "scenario.hpp"
 
 // The draws of scenarios: machines, faults, and what only some runs have. Most of them have dice of their
-// own. The constants of these dice must not change, because sim/mutants/seeds.txt and tests name seeds.
+// own. The constants of these dice must not change, because tests, found.txt and mutants/bugs.txt name seeds.
 namespace millrace::sim {
 
 void set_machine(Dice& dice, Scenario& scenario);

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <memory>
+#include <sstream>
 #include <string>
 
 #include "draws.hpp"
@@ -123,38 +125,19 @@ TEST(Birthless, EveryPromiseHoldsUnderEverySeed) {
   }
 }
 
-// Seeds that have found bugs.
+// The seeds at the beginning of the rows of found.txt.
 TEST(Faults, WhatWasFoundStaysRight) {
-  // 1125, 1459: a node goes down before the header of its journal is on the disk. 7990: a ledger keeps bytes
-  // that another node has overwritten since, and recovery brings them back. 48: full ledgers of several nodes
-  // wait for each other. 76, 217: a second open joins the rest of the first open, with its links and errors.
-  // 1394: an agent that refuses a file keeps room for its records, and lacks room for records of the open
-  // file. 10815: a lost node has a commit on its disk, but not the bytes that it commits. 166, 1306: an open
-  // waits for agents that wait for each other, and for an empty ledger. 15909: an open gets errors of an
-  // earlier open. 2313, 5485: a failing datasync of another rank loses a rank's direct writes, and only that
-  // other rank gets the error. 15389: an open joins the rest of the first open, whose ledger only waits for
-  // its own last write. 858: records from a rank's ring come into the ledger after another rank has had the
-  // ledger emptied for a direct write. 130: a rank without a part in a file asks for its bytes while all
-  // others close. 742: an open looks at the ledgers before the agent notices that the writing ranks are gone.
-  // 6496: old bytes of a file of the first node come from another node after new ones. 29778: the ranks'
-  // error says that their own agent makes no progress, when another node's agent does not answer. 77, 81,
-  // 189: a rank whose agent has died does not ask the agent that another rank has started since. 808, 1317:
-  // the second agent, or a direct write, leaves the dead agent's ledger, which comes back later. 1002483,
-  // 1003138, 1004515: the judge asked for bytes in the rings of ranks that were killed after their agent.
-  // 2000897, 2001498: an agent sends the next one a list of guesses after the last close, and loses it.
-  // 5000329: the second close of a descriptor loses bytes, and nobody is told. 7000037, 300220: the judge
-  // asked a read for bytes of a ledger; a rescue had the machine's date. 6785: an open joins a file that has
-  // failed, because a ledger on which no answer relies is still being written. 1505, 8788: agents live on
-  // after the clock was set back, and recovery takes their last sign of life for an earlier one. 5272: a full
-  // disk takes a part of a log's header.
-  for (const std::uint64_t seed :
-       {1125,    1459,    7990,    48,      76,      217,     1394,    10815,  166,  1306, 15909, 2313,
-        5485,    15389,   858,     130,     742,     6496,    29778,   77,     81,   189,  808,   1317,
-        1002483, 1003138, 1004515, 2000897, 2001498, 5000329, 7000037, 300220, 6785, 1505, 8788,  5272}) {
-    const Scenario scenario = make_scenario(seed);
-    for (const std::string& problem : run(scenario).problems)
-      ADD_FAILURE() << problem << "\n" << scenario.describe();
+  std::ifstream table(MILLRACE_FOUND);
+  std::uint64_t seeds = 0;
+  for (std::string row; std::getline(table, row);) {
+    std::istringstream words(row);
+    for (std::uint64_t seed = 0; words >> seed; ++seeds) {
+      const Scenario scenario = make_scenario(seed);
+      for (const std::string& problem : run(scenario).problems)
+        ADD_FAILURE() << problem << "\n" << scenario.describe();
+    }
   }
+  EXPECT_GE(seeds, 36);
 }
 
 TEST(Faults, TheSameSeedHasTheSameTrace) {

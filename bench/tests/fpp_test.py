@@ -6,7 +6,7 @@ import json
 import os
 from unittest import mock
 
-from harness import LIB, BenchTest, main, mpis
+from harness import LIB, BenchTest, in_turn, main, mpis
 
 CUDA, POSIX = LIB / "libfake-cuda.so", LIB / "libfake-posix.so"
 LIBRARY = LIB / "libmillrace_io.so.1"
@@ -31,14 +31,14 @@ class FilePerProcess(BenchTest):
             self.assertGreater(row["limit"]["write_mib_s"], 0)
 
     def test_both_languages_write_and_read_what_they_are_given(self):
-        for mpi in mpis("fpp"):
+        for mpi in in_turn("fpp"):
             for language in ("c", "fortran"):
                 document = self.fpp(mpi, "--language", language, *(["--fsync"] if language == "c" else []))
                 self.assertEqual((document["language"], document["memory"]), (language, "host"))
                 self.check_rates(document)
 
     def test_values_of_a_device_go_by_host_memory_that_is_kept_or_fresh(self):
-        for mpi in mpis("fpp"):
+        for mpi in in_turn("fpp"):
             for language, method in (("c", "normal"), ("fortran", "normal"), ("c", "fresh")):
                 document = self.fpp(mpi, "--memory", "device", "--driver", CUDA, "-l", language, "-m", method)
                 self.check_rates(document)
@@ -47,7 +47,7 @@ class FilePerProcess(BenchTest):
                 )
 
     def test_accelerated_hands_the_devices_own_address_to_the_preload(self):
-        for mpi in mpis("fpp"):
+        for mpi in in_turn("fpp"):
             document = self.fpp(mpi, "--memory", "device", "--driver", CUDA, "-m", "accelerated", "-p", POSIX)
             self.check_rates(document)
             self.assertIn(str(POSIX), document["preload"])
@@ -62,7 +62,7 @@ class FilePerProcess(BenchTest):
 
     def test_the_c_api_moves_the_values_in_each_of_its_ways(self):
         for method in ("api", "requests", "offload"):
-            for mpi in mpis("fpp") if method == "api" else mpis("fpp")[:1]:
+            for mpi in in_turn("fpp") if method == "api" else mpis("fpp")[:1]:
                 self.check_rates(self.fpp(mpi, "-m", method, "-L", LIBRARY, "--fsync"))
 
     def test_ranks_go_to_devices_one_after_the_other_or_in_turn(self):

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
 import harness
-from harness import BenchTest, mpis
+from harness import BenchTest, in_turn, mpis
 
 SMALL = ["-t", "4k", "-b", "16k", "-s", "8", "--no-warm"]
 
@@ -24,7 +24,7 @@ class Ior(BenchTest):
             ["-m", "-i", "2", "-g"],
             ["-t", "4000", "-b", "4000"],
         ]
-        for mpi in mpis("ior"):
+        for mpi in in_turn("ior"):
             for kind in kinds:
                 with self.subTest(mpi=mpi, kind=kind):
                     document = self.run_ok("ior", mpi, 3, *SMALL, *kind, "-w", "-r", "-W", "-R", "-o", self.file)
@@ -46,7 +46,7 @@ class Ior(BenchTest):
             self.assertEqual(document["calls"], 4 * 8 * 4)
 
     def test_a_corrupted_file_is_found_by_reading(self):
-        for mpi in mpis("ior"):
+        for mpi in in_turn("ior"):
             self.run_ok("ior", mpi, 2, *SMALL, "-w", "-k", "-o", self.file)
             self.run_ok("ior", mpi, 2, *SMALL, "-r", "-R", "-E", "-k", "-o", self.file)
             harness.corrupt(self.file, 16384 + 4097)

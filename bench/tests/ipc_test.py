@@ -4,7 +4,7 @@
 
 import unittest
 
-from harness import BenchTest, mpis
+from harness import BenchTest, in_turn
 
 METHODS = """pipe fifo unix-stream unix-datagram tcp posix-queue sysv-queue posix-memory sysv-memory mapped-file
 vm-readv vm-writev mpi""".split()
@@ -12,7 +12,7 @@ vm-readv vm-writev mpi""".split()
 
 class Ipc(BenchTest):
     def test_every_way_is_measured_in_both_directions_or_says_why_not(self):
-        for mpi in mpis("ipc"):
+        for mpi in in_turn("ipc"):
             document = self.run_ok("ipc", mpi, 2, "--sizes", "3,300k", "--bytes", "3k", "--repetitions", 1)
             self.assertTrue(document["verified"])
             self.assertEqual(sorted(document["methods"]), sorted(METHODS))

@@ -4,7 +4,7 @@ import shutil
 import sys
 import unittest
 
-from harness import BenchTest, bounded, mpis
+from harness import BenchTest, bounded, in_turn
 
 SMALL = {"hdf5": ["-d", "30", "-n", "50"], "pnetcdf": ["-v", "30", "--rows", "5", "--columns", "7"]}
 VARIANTS = {
@@ -17,7 +17,7 @@ VARIANTS = {
     ],
     "pnetcdf": [["--calls", "collective", "-e"], ["--calls", "independent"], ["--calls", "queued"]],
 }
-PROGRAMS = [(program, mpi) for program in SMALL for mpi in mpis(program)]
+PROGRAMS = [(program, mpi) for program in SMALL for mpi in in_turn(program)]
 
 
 class Libraries(BenchTest):

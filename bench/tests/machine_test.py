@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import unittest
 
-from harness import BIN, BenchTest, bounded, mpis
+from harness import BIN, BenchTest, bounded, in_turn
 
 
 def document(program, *arguments):
@@ -66,7 +66,7 @@ class Flops(BenchTest):
 
 class Link(BenchTest):
     def test_one_pair_and_all_pairs_are_measured_and_checked(self):
-        for mpi in mpis("link"):
+        for mpi in in_turn("link"):
             found = self.run_ok("link", mpi, 4, "-s", "8,100k", "-i", "1", "-b", "400")
             self.assertTrue(found["verified"])
             self.assertEqual([size["bytes"] for size in found["sizes"]], [8, 102400])

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import harness
-from harness import BenchTest, mpis
+from harness import BenchTest, in_turn, mpis
 
 DIRECTORIES = ["dir_create", "dir_stat", "dir_rename", "dir_remove"]
 FILES = ["file_create", "file_stat", "file_read", "file_remove"]
@@ -37,7 +37,7 @@ class Mdtest(BenchTest):
             ["-S", "-w", 8, "-e", 8, "-X", "-y"],
             ["-B", "-u", "-t", "-D"],
         ]
-        for mpi in mpis("mdtest"):
+        for mpi in in_turn("mdtest"):
             for kind in kinds[:2] if mpi == "ompi" else kinds:
                 with self.subTest(mpi=mpi, kind=kind):
                     self.measure(3, "-n", 24, *kind, mpi=mpi)

@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
 import harness
-from harness import BenchTest, mpis
+from harness import BenchTest, in_turn, mpis
 
 
 class Subarray(BenchTest):
     def check_same(self, dims, grids, kinds, size):
         contents = set()
-        for mpi in mpis("subarray"):
+        for mpi in in_turn("subarray"):
             for ranks, grid in grids:
                 for kind in kinds:
                     with self.subTest(mpi=mpi, grid=grid, kind=kind):

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""run.py [--from=SEED] PROGRAM... PROGRAM=CASES...: runs each mutant until the simulation, or a unit test,
-finds what is wrong with it; says by which seed, or in which case. --from: the first seed of the next programs."""
+"""run.py FOLDER: runs the mutants there until the simulation, or a unit test, finds what is wrong with each; says by
+which seed, or in which case. Where the seed of bugs.txt no longer shows a bug, a later one does, and is told."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+
+import plant
 
 SEEDS = 20_000
 BOUND_S = 1800
@@ -48,17 +50,16 @@ def find_by_test(program: str, cases: str) -> str | None:
 
 def main() -> int:
     survivors = []
-    first = 1
-    for program in sys.argv[1:]:
-        if program.startswith("--from="):
-            first = int(program.removeprefix("--from="))
+    for bug in plant.read().values():
+        if bug.shown == "-":
             continue
-        path, _, cases = program.partition("=")
-        name = Path(path).name.removeprefix("mutant_").removesuffix("_test")
-        found = find_by_test(path, cases) if cases else find(path, first)
-        print(f"{name:32} {found or 'NOT FOUND'}", flush=True)
+        program = f"{sys.argv[1]}/mutant_{bug.name}"
+        by_seed = bug.shown.isdigit()
+        found = find(program, int(bug.shown)) if by_seed else find_by_test(program, bug.cases)
+        moved = found and by_seed and not found.startswith(f"seed {bug.shown}:")
+        print(f"{bug.name:32} {found or 'NOT FOUND'}{f'; bugs.txt says {bug.shown}' if moved else ''}", flush=True)
         if found is None:
-            survivors.append(name)
+            survivors.append(bug.name)
     return 1 if survivors else 0
 
 

@@ -71,6 +71,12 @@ JsonObject& JsonObject::put(std::string_view name, const std::vector<std::string
   return raw(name, "[" + items + "]");
 }
 
+JsonObject& JsonObject::put(std::string_view name, const std::vector<std::uint64_t>& list) {
+  std::string items;
+  for (const std::uint64_t item : list) items += (items.empty() ? "" : ",") + std::to_string(item);
+  return raw(name, "[" + items + "]");
+}
+
 JsonObject& JsonObject::put(std::string_view name, const std::vector<JsonObject>& list) {
   std::string items;
   for (const JsonObject& item : list) items += (items.empty() ? "" : ",") + item.text();

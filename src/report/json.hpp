@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ class JsonObject {
   // Writes three digits after the decimal point.
   JsonObject& put(std::string_view name, double value);
   JsonObject& put(std::string_view name, const std::vector<std::string>& list);
+  JsonObject& put(std::string_view name, const std::vector<std::uint64_t>& list);
   JsonObject& put(std::string_view name, const JsonObject& inner) { return raw(name, inner.text()); }
   JsonObject& put(std::string_view name, const std::vector<JsonObject>& list);
   template <std::integral T>

@@ -117,7 +117,7 @@ TEST(Tcp, AHostWithoutIpv6ListensByIpv4) {
         const Result<Fd> server = tcp_accept(listener->get());
         std::_Exit(server.ok() && server->valid() ? 0 : 5);
       },
-      testing::ExitedWithCode(0), "");
+      ::testing::ExitedWithCode(0), "");
 }
 
 TEST(Tcp, ListensEverywhereByIpv4Too) {

@@ -33,7 +33,7 @@ TEST(Chain, GoesThroughAllNodesOnceAndEachKeepsACopy) {
   }
 }
 
-class Routes : public testing::TestWithParam<Topology> {};
+class Routes : public ::testing::TestWithParam<Topology> {};
 
 TEST_P(Routes, EveryNodeReachesEveryFileServer) {
   for (std::uint32_t nodes = 2; nodes <= 20; ++nodes) {
@@ -95,7 +95,7 @@ TEST_P(Routes, NextHopsAndUpstreamsAreTheSameEdges) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Routes, testing::Values(Topology::ring, Topology::tree, Topology::direct));
+INSTANTIATE_TEST_SUITE_P(All, Routes, ::testing::Values(Topology::ring, Topology::tree, Topology::direct));
 
 TEST(Routes, ARingHasOneUpstreamPerLaneAndNode) {
   const RoutePlan plan{Topology::ring, 1, MiB};

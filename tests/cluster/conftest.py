@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -16,7 +17,8 @@ from pathlib import Path
 import pytest
 from millrace.tools.cluster import client, mounts, state
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 BUILD = Path(os.environ.get("TEST_BUILD", ROOT / "build"))
 RUN, STORAGE = Path("/run/millrace-cluster"), Path("/var/lib/millrace-cluster")
 BOUND_S = 240
@@ -44,10 +46,14 @@ def call(*command: object, timeout: float = BOUND_S, **more: object) -> subproce
     """`millrace cluster ...`, bounded."""
     if command[0] == "up":
         command = (*command, *(word for path in mounts.hidden([ROOT]) for word in ("--shared", path)))
+    return bounded(words(*command), timeout, **more)
+
+
+def bounded(command: list[str], timeout: float = BOUND_S, **more: object) -> subprocess.CompletedProcess:
     settings = {"capture_output": True, "text": True, "check": False, "stdin": subprocess.DEVNULL} | more
     if "input" in settings:
         del settings["stdin"]
-    return subprocess.run(words(*command), timeout=timeout, **settings)
+    return subprocess.run(command, timeout=timeout, **settings)
 
 
 def keepers(name: str) -> set[int]:
@@ -112,8 +118,12 @@ class Cluster:
         """As `millrace cluster cut` and `heal`, at once: on a busy machine a command takes seconds to start."""
         client.control(RUN / self.name, {"do": what, "node": node})
 
+    def inside(self, node: object, *command: object) -> list[str]:
+        """The words that run a command there."""
+        return [sys.executable, "-S", str(HERE / "enter.py"), self.name, str(node), *map(str, command)]
+
     def run(self, node: object, *command: object, **more: object) -> subprocess.CompletedProcess:
-        return self("exec", node, "--", *command, **more)
+        return bounded(self.inside(node, *command), **more)
 
     def python(self, node: object, program: str, **more: object) -> str:
         done = self.run(node, "/usr/bin/python3", "-c", program, **more)
@@ -122,12 +132,11 @@ class Cluster:
 
     def start(self, node: object, *command: object, **more: object) -> subprocess.Popen:
         settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "stdin": subprocess.DEVNULL}
-        return subprocess.Popen(words("exec", "--name", self.name, node, "--", *command), **settings | more)
+        return subprocess.Popen(self.inside(node, *command), **settings | more)
 
     def status(self) -> dict:
-        done = self("status", "--json")
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        """As `millrace cluster status --json`."""
+        return state.running(self.name).document()
 
     def states(self) -> list[str]:
         return [node["state"] for node in self.status()["nodes"]]
@@ -140,12 +149,12 @@ class Cluster:
 _made = 0
 
 
-@pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    """Not up yet. After the test it is taken down, and nothing may be left."""
+@contextlib.contextmanager
+def watched(kind: type[Cluster] = Cluster) -> Iterator[Cluster]:
+    """A cluster that is not up yet. In the end it is taken down, and nothing may be left."""
     global _made
     _made += 1
-    one = Cluster(_made)
+    one = kind(_made)
     with state.locked():  # not while another test's cluster comes or goes
         before = traces(one.name)
     yield one
@@ -156,10 +165,34 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    """For one test."""
+    with watched() as one:
+        yield one
+
+
+@pytest.fixture
 def pair(cluster: Cluster) -> Cluster:
     """Two nodes, unshaped."""
     cluster.up("--nodes", 2)
     return cluster
+
+
+@pytest.fixture(scope="module")
+def lasting_pair() -> Iterator[Cluster]:
+    """Two nodes, unshaped, for a file of tests: each leaves them as it found them."""
+    with watched() as one:
+        one.up("--nodes", 2)
+        yield one
+
+
+@pytest.fixture(scope="session")
+def slurm_site(tmp_path_factory) -> Iterator[tuple[Cluster, Path]]:
+    """Two nodes with Slurm for all files of tests, as its start takes seconds, and a folder that both see."""
+    folder = tmp_path_factory.mktemp("site")
+    with watched() as one:
+        one.up("--nodes", 2, "--slurm", "--shared", folder)
+        yield one, folder
 
 
 def kill_keeper(cluster: Cluster) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import BUILD, ROOT, Cluster, eventually, words
+from conftest import BUILD, ROOT, Cluster, eventually
 
 sys.path.insert(0, str(ROOT / "tests"))
 from launch import launch, start  # noqa: E402
@@ -82,8 +82,8 @@ class Job:
         given = ["env", f"TMPDIR={settings.pop('temporary')}"] if "temporary" in settings else []
         names = {key: "MILLRACE" if key == "enabled" else f"MILLRACE_{key.upper()}" for key in settings}
         environment |= {names[key]: str(value) for key, value in settings.items()}
-        run = [sys.executable, "-m", "millrace", "run", "--", *launcher, *place, *given, self.program(name), *arguments]
-        command = words("exec", "--name", self.nodes.cluster.name, node, "--", *run)
+        run = [sys.executable, "-S", "-m", "millrace", "run", "--", *launcher, *place, *given]
+        command = self.nodes.cluster.inside(node, *run, self.program(name), *arguments)
         self.process = start(command, environment, self.folder, "/")
         return self
 

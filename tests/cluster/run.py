@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Millrace authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one file of tests, or says why this machine cannot (exit status 77)."""
+"""Runs files of tests, or says why this machine cannot (exit status 77)."""
 
 import os
 import sys
@@ -25,7 +25,8 @@ if __name__ == "__main__":
     except ImportError as error:
         print(f"skipped: {error}")
         sys.exit(SKIP)
-    words = ["-q", "-rs", "-p", "no:cacheprovider", str(HERE / sys.argv[1]), *sys.argv[2:]]
+    given = [str(HERE / word) if word.endswith(".py") else word for word in sys.argv[1:]]
+    words = ["-q", "-rs", "-p", "no:cacheprovider", *given]
     os.environ["PYTHONPATH"] = f"{ROOT / 'python'}:{os.environ.get('PYTHONPATH', '')}".rstrip(":")
 
     class Collected:

@@ -130,6 +130,7 @@ def test_a_handle_of_one_rank_that_is_open_before_that_of_all(nodes, mpi, strate
     assert "a rank has the file open already, without the ranks of other nodes" in job.read("err"), job.told
 
 
+@pytest.mark.both_mpis  # each has a front end of its own, with these functions
 @pytest.mark.parametrize("mpi", ["mpich", "ompi"])
 def test_collective_functions_order_what_two_nodes_write(nodes, mpi, monkeypatch):
     """Each of the table, but those that need other processes."""

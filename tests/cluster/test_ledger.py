@@ -28,7 +28,7 @@ def run(*words):
     return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def disk_of_all():
     """A disk that can be frozen, mounted before the nodes are made: they see it."""
     with shared_folder() as beside, shared_folder() as place:

@@ -8,12 +8,19 @@ import shutil
 
 import pytest
 from conftest import BUILD, call
+from jobs import LONG
 
 LAUNCH = {
     "mpich": (os.environ.get("TEST_MPIEXEC_MPICH") or shutil.which("mpiexec.hydra"), ["-ppn", "2"]),
     "ompi": (os.environ.get("TEST_MPIEXEC_OMPI") or shutil.which("mpirun.openmpi"), ["--map-by", "ppr:2:node"]),
 }
-TIMES = 5  # a job that now and then does not end is one that does not work
+pytestmark = pytest.mark.both_mpis  # the launchers themselves
+TIMES = 5 if LONG else 2  # a job that now and then does not end is one that does not work
+
+
+@pytest.fixture
+def pair(lasting_pair):
+    return lasting_pair
 
 
 @pytest.fixture(params=["mpich", "ompi"])

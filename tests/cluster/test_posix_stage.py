@@ -15,7 +15,7 @@ from test_stage import INSTEAD, LARGE, SIZE, make
 RANKS = 6
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def nodes():
     with shared_folder() as folder, nodes_up("inputs", 3, folder, "200mbit") as up:
         up.networks = [os.readlink(f"/proc/{node['pid']}/ns/net") for node in up.cluster.status()["nodes"]]
@@ -74,7 +74,7 @@ def compare(nodes, mpi, name, mode, *sources, seed=1, **settings):
     return read
 
 
-# These come first: an agent waits a minute for one that has died, and the end of this file waits for all agents.
+# These come first: an agent waits a minute for one that has died, and the end waits for all agents.
 @pytest.mark.parametrize(("mpi", "node"), [("mpich", 0), ("ompi", 1), ("mpich", 2)])
 def test_an_agent_that_dies_meanwhile_makes_all_read_the_file_itself(nodes, mpi, node):
     path = make(nodes.folder / f"killed-{mpi}-{node}", LARGE)

@@ -17,9 +17,8 @@ pytestmark = pytest.mark.skipif(bool(slurm.missing()), reason=f"{', '.join(slurm
 
 
 @pytest.fixture
-def slurm_pair(cluster):
-    cluster.up("--nodes", 2, "--slurm")
-    return cluster
+def slurm_pair(slurm_site):
+    return slurm_site[0]
 
 
 def srun_ring(pair, *words):
@@ -72,16 +71,17 @@ def test_a_killed_node_comes_back_to_slurm(slurm_pair):
 
 
 @pytest.mark.parametrize(("mpi", "options"), [("mpich", []), ("ompi", ["--mpi=pmix"])])
-def test_a_program_writes_its_last_checkpoint_after_sigterm(cluster, tmp_path, mpi, options):
+def test_a_program_writes_its_last_checkpoint_after_sigterm(slurm_site, mpi, options):
     # The step's ranks catch it; the agent, which may be one of the step's processes or not, is signalled in any case.
-    program, path, out = BUILD / "bin/tests" / f"victim_{mpi}", tmp_path / "data", tmp_path / "out"
+    cluster, folder = slurm_site
+    program = BUILD / "bin/tests" / f"victim_{mpi}"
+    path, out, stats = (folder / f"{mpi}-{name}" for name in ("data", "out", "stats"))
     if not program.exists():
         pytest.skip(f"no {mpi} here")
-    cluster.up("--nodes", 1, "--slurm", "--shared", tmp_path)
     victim = [program, path, "pieces=2000", "stop=1000", "term=1", "sync=1"]
     command = [
-        *(BUILD / "bin/millrace", "run", "--direct-above", "16k", "--stats", tmp_path / "stats", "--"),
-        *("srun", *options, "-n2", *victim),
+        *(BUILD / "bin/millrace", "run", "--direct-above", "16k", "--stats", stats, "--"),
+        *("srun", *options, "-N1", "-wnode0", "-n2", *victim),
     ]
     with out.open("w") as written, cluster.start(0, *command, stdout=written, cwd="/") as job:
         try:
@@ -96,4 +96,4 @@ def test_a_program_writes_its_last_checkpoint_after_sigterm(cluster, tmp_path, m
     assert sorted(re.findall(r"closed (\d) (\w+)", out.read_text())) == [("0", "MPI_SUCCESS"), ("1", "MPI_SUCCESS")]
     assert "error" not in out.read_text()
     assert path.read_bytes() == pattern(0, 2 * 2000 * 1024)
-    assert '"route": "pipeline"' in (tmp_path / "stats").read_text()
+    assert '"route": "pipeline"' in stats.read_text()

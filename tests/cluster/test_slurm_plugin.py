@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -26,10 +27,18 @@ pytestmark = [
 
 
 @pytest.fixture
-def site(cluster, tmp_path):
-    """Two nodes that share a folder."""
-    cluster.up("--nodes", 2, "--slurm", "--shared", tmp_path)
-    return cluster
+def site(slurm_site):
+    """With the plugin of the build, whatever a test puts into its place."""
+    stack = Path("/run/millrace-cluster") / slurm_site[0].name / "slurm/plugstack.conf"
+    before = stack.read_text()
+    yield slurm_site[0]
+    stack.write_text(before)
+
+
+@pytest.fixture
+def folder(slurm_site):
+    """Of one test, seen by all nodes."""
+    return Path(tempfile.mkdtemp(dir=slurm_site[1]))
 
 
 def program(mpi):
@@ -49,9 +58,9 @@ def accelerated(path):
 
 
 @pytest.mark.parametrize(("mpi", "options"), MPIS)
-def test_srun_with_the_option_accelerates_and_without_it_does_not(site, tmp_path, mpi, options):
+def test_srun_with_the_option_accelerates_and_without_it_does_not(site, folder, mpi, options):
     for name, more, expected in (("with", ["--millrace"], 2), ("without", [], 0)):
-        data, stats = tmp_path / f"data-{name}", tmp_path / f"stats-{name}"
+        data, stats = folder / f"data-{name}", folder / f"stats-{name}"
         words = ["env", f"MILLRACE_STATS={stats}", "MILLRACE_STRATEGY=sort", "srun", *options, *more, "-N2", "-n2"]
         done = site.run(0, *words, program(mpi), data, f"pieces={PIECES}", cwd="/")
         assert done.returncode == 0 and done.stderr == "", done.stderr
@@ -97,31 +106,31 @@ def test_an_empty_environment_does_not_keep_millrace_out(site):
     assert Path(done.stdout.strip()).name == "libmillrace.so", done.stdout + done.stderr
 
 
-def test_helpers_of_other_launchers_are_left_alone(site, tmp_path):
+def test_helpers_of_other_launchers_are_left_alone(site, folder):
     for name, expected in (("orted", False), ("hydra_pmi_proxy", False), ("app", True)):
-        script = tmp_path / name
+        script = folder / name
         script.write_text('#!/bin/sh\necho "$LD_PRELOAD:"\n')
         script.chmod(0o755)
         done = site.run(0, "srun", "--millrace", "-n1", script, cwd="/")
         assert ("libmillrace.so:" in done.stdout) == expected, (name, done.stdout)
 
 
-def test_a_node_without_the_library_runs_the_program_and_says_so(site, tmp_path):
+def test_a_node_without_the_library_runs_the_program_and_says_so(site, folder):
     # The plugin finds the rest of its prefix by where it lies.
-    place = tmp_path / "lib/slurm"
+    place = folder / "lib/slurm"
     place.mkdir(parents=True)
     shutil.copy(PLUGIN, place)
     (Path("/run/millrace-cluster") / site.name / "slurm/plugstack.conf").write_text(f"optional {place / PLUGIN.name}\n")
     done = site.run(0, "srun", "--millrace", "-n1", "sh", "-c", "echo well $LD_PRELOAD", cwd="/")
     assert done.returncode == 0 and done.stdout.startswith("well") and "libmillrace.so" not in done.stdout
-    assert f"{tmp_path}/lib/libmillrace.so cannot be preloaded on this node" in done.stderr, done.stderr
+    assert f"{folder}/lib/libmillrace.so cannot be preloaded on this node" in done.stderr, done.stderr
 
 
-def test_a_step_fails_if_a_node_lacks_the_library_that_others_have(site, tmp_path):
-    place = tmp_path / "lib/slurm"
+def test_a_step_fails_if_a_node_lacks_the_library_that_others_have(site, folder):
+    place = folder / "lib/slurm"
     place.mkdir(parents=True)
     shutil.copy(PLUGIN, place)
-    (tmp_path / "lib/libmillrace.so").symlink_to("/local/libmillrace.so")  # of each node
+    (folder / "lib/libmillrace.so").symlink_to("/local/libmillrace.so")  # of each node
     assert site.run(0, "cp", BUILD / "lib/libmillrace.so", "/local").returncode == 0
     stack = Path("/run/millrace-cluster") / site.name / "slurm/plugstack.conf"
     for word in ("optional", "required"):
@@ -182,14 +191,14 @@ def expect_all_idle(site):
 
 
 @pytest.mark.parametrize(("mpi", "options"), MPIS)
-def test_the_epilog_recovers_what_a_killed_job_left(site, tmp_path, mpi, options):
-    journal = kill_job(site, tmp_path, mpi, options, lambda data: None)
+def test_the_epilog_recovers_what_a_killed_job_left(site, folder, mpi, options):
+    journal = kill_job(site, folder, mpi, options, lambda data: None)
     assert not journal.exists()
-    assert (tmp_path / "data").read_bytes() == pattern(0, WHOLE - 2048)
+    assert (folder / "data").read_bytes() == pattern(0, WHOLE - 2048)
     expect_all_idle(site)
 
 
-def test_the_epilog_leaves_a_journal_without_its_file_and_the_node_stays_in_service(site, tmp_path):
-    journal = kill_job(site, tmp_path, "mpich", [], lambda data: data.unlink())
-    assert journal.exists() and not (tmp_path / "data").exists()
+def test_the_epilog_leaves_a_journal_without_its_file_and_the_node_stays_in_service(site, folder):
+    journal = kill_job(site, folder, "mpich", [], lambda data: data.unlink())
+    assert journal.exists() and not (folder / "data").exists()
     expect_all_idle(site)

@@ -19,7 +19,7 @@ ROUTES = ({"topology": "direct", "file_servers": 1}, {"topology": "ring", "file_
 WAYS = list(product(LAUNCHERS, ROUTES) if LONG else zip(LAUNCHERS, ROUTES, strict=False))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def nodes():
     with shared_folder() as folder, nodes_up("through", 3, folder, "200mbit") as up:
         up.networks = [os.readlink(f"/proc/{node['pid']}/ns/net") for node in up.cluster.status()["nodes"]]
@@ -30,7 +30,7 @@ def through(nodes, mpi, path, *arguments, **more):
     return Reading(nodes, mpi, path, *arguments, **{"stage": "pieces"} | more)
 
 
-# These come first: an agent waits a minute for one that has died, and the end of this file waits for all agents.
+# These come first: an agent waits a minute for one that has died, and the end waits for all agents.
 @pytest.mark.parametrize(("mpi", "node", "wait_s"), [("mpich", 0, 0), ("ompi", 1, 0), ("ompi", 0, 2)])
 def test_an_agent_that_dies_meanwhile_makes_its_ranks_read_the_file(nodes, mpi, node, wait_s):
     """Before the ranks read, or while they do."""

@@ -105,6 +105,7 @@ def test_what_a_killed_rank_wrote_is_in_the_file(job, tmp_path):
     assert path.read_bytes() == pattern(0, 2 * PIECE * STOP)
 
 
+@pytest.mark.both_mpis
 def test_an_interrupted_launcher_leaves_nothing_but_what_was_written(job, tmp_path):
     path, _, _ = begin(job, tmp_path)
     os.killpg(job.launcher_pid, signal.SIGINT)
@@ -114,6 +115,7 @@ def test_an_interrupted_launcher_leaves_nothing_but_what_was_written(job, tmp_pa
     assert path.read_bytes() == pattern(0, 2 * PIECE * STOP)
 
 
+@pytest.mark.both_mpis
 def test_a_killed_launcher_leaves_nothing_but_what_was_written(job, tmp_path):
     path, ranks, _ = begin(job, tmp_path)
     os.kill(job.launcher_pid, signal.SIGKILL)

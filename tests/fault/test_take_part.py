@@ -13,6 +13,7 @@ from victim import pattern
 PIECE, PIECES = 1024, 256
 BOUND_S = 60.0
 BYTES = 2 * PIECE * PIECES
+pytestmark = pytest.mark.both_mpis  # each tells its ranks in its own way who the others are
 # A rank does not know then that all ranks are on its node.
 UNTOLD = [word for name in ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE") for word in ("-u", name)]
 

@@ -6,18 +6,16 @@
 #include <sys/resource.h>
 
 #include <cerrno>
-#include <nlohmann/json.hpp>
 
 #include "agent/core/testing/core_rig.hpp"
+#include "agent/core/testing/told.hpp"
 #include "sink/sink.hpp"
 #include "transport/layout.hpp"
 
 namespace millrace::agent {
 namespace {
 
-using Core = CoreTest;
-
-TEST_F(Core, close_of_the_last_rank_writes_everything_and_reports_once) {
+TEST_F(CoreTest, close_of_the_last_rank_writes_everything_and_reports_once) {
   start();
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
   ASSERT_EQ(rig->open(1, file, tiny(Strategy::automatic, true)), slot);
@@ -31,19 +29,19 @@ TEST_F(Core, close_of_the_last_rank_writes_everything_and_reports_once) {
   EXPECT_TRUE(rig->same(0));
   settle();
   ASSERT_EQ(rig->reports.size(), 1u);
-  const auto report = nlohmann::json::parse(rig->reports[0]);
-  EXPECT_EQ(report["schema"], 1);
-  EXPECT_EQ(report["path"], "/data/file");
-  EXPECT_EQ(report["strategy"], "auto");
-  EXPECT_EQ(report["ranks"]["calls"], 7);
-  EXPECT_EQ(report["agent"]["records_in"], 4);
-  EXPECT_EQ(report["agent"]["bytes_in"], 10000);
-  EXPECT_EQ(report["agent"]["bytes_out"], 10000);
+  const std::string& report = rig->reports[0];
+  EXPECT_EQ(number_at(report, "/schema"), 1u);
+  EXPECT_EQ(word_at(report, "/path"), "/data/file");
+  EXPECT_EQ(word_at(report, "/strategy"), "auto");
+  EXPECT_EQ(number_at(report, "/ranks/calls"), 7u);
+  EXPECT_EQ(number_at(report, "/agent/records_in"), 4u);
+  EXPECT_EQ(number_at(report, "/agent/bytes_in"), 10000u);
+  EXPECT_EQ(number_at(report, "/agent/bytes_out"), 10000u);
   EXPECT_TRUE(rig->core.idle());
   EXPECT_EQ(rig->storage.handles(), 0u);
 }
 
-TEST_F(Core, auto_sends_a_complete_chunk_at_once_and_as_one_write) {
+TEST_F(CoreTest, auto_sends_a_complete_chunk_at_once_and_as_one_write) {
   start({.keep_history = true});
   FileSettings settings = tiny(Strategy::automatic, true);
   const FileSlot slot = rig->open(0, file, settings);  // a chunk is 32 blocks of 4 KiB
@@ -55,7 +53,7 @@ TEST_F(Core, auto_sends_a_complete_chunk_at_once_and_as_one_write) {
   EXPECT_EQ(rig->storage.submitted(io::Op::write), 1u);
 }
 
-TEST_F(Core, sort_holds_back_until_memory_is_short) {
+TEST_F(CoreTest, sort_holds_back_until_memory_is_short) {
   start();
   const FileSlot slot = rig->open(0, file, tiny(Strategy::sort, true));
   rig->fill(0, slot, 0, 256 * KiB, 5);
@@ -65,7 +63,7 @@ TEST_F(Core, sort_holds_back_until_memory_is_short) {
   EXPECT_GT(rig->storage.submitted(io::Op::write), 0u);
 }
 
-TEST_F(Core, flush_writes_what_it_names_and_nothing_else) {
+TEST_F(CoreTest, flush_writes_what_it_names_and_nothing_else) {
   start();
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
   rig->open(1, file, tiny(Strategy::automatic, true));
@@ -79,7 +77,7 @@ TEST_F(Core, flush_writes_what_it_names_and_nothing_else) {
 }
 
 // The agent's page has room for max_files files.
-TEST_F(Core, a_file_more_than_there_is_room_for_is_refused_and_the_others_go_on) {
+TEST_F(CoreTest, a_file_more_than_there_is_room_for_is_refused_and_the_others_go_on) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
@@ -110,7 +108,7 @@ TEST_F(Core, a_file_more_than_there_is_room_for_is_refused_and_the_others_go_on)
   EXPECT_TRUE(rig->core.open(0, Fd(::dup(another.get())), registration).ok()) << "there is room again";
 }
 
-TEST_F(Core, flush_of_a_clean_file_is_answered_at_the_next_advance) {
+TEST_F(CoreTest, flush_of_a_clean_file_is_answered_at_the_next_advance) {
   start();
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
   rig->core.ask(transport::Kind::flush, 0, slot, 1, everything);
@@ -118,7 +116,7 @@ TEST_F(Core, flush_of_a_clean_file_is_answered_at_the_next_advance) {
   EXPECT_TRUE(rig->answered(0, 1));
 }
 
-TEST_F(Core, sync_of_all_ranks_needs_one_datasync) {
+TEST_F(CoreTest, sync_of_all_ranks_needs_one_datasync) {
   start();
   FileSlot slot = 0;
   for (SenderId rank = 0; rank < 4; ++rank) slot = rig->open(rank, file, tiny(Strategy::automatic, true));
@@ -129,7 +127,7 @@ TEST_F(Core, sync_of_all_ranks_needs_one_datasync) {
   EXPECT_EQ(rig->storage.stable(0).size(), 4000u);
 }
 
-TEST_F(Core, ranks_of_another_group_are_not_waited_for) {
+TEST_F(CoreTest, ranks_of_another_group_are_not_waited_for) {
   start({.max_delay_polls = 0});
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true), 1);
   rig->open(1, file, tiny(Strategy::automatic, true), 2);
@@ -139,7 +137,7 @@ TEST_F(Core, ranks_of_another_group_are_not_waited_for) {
   EXPECT_FALSE(rig->core.idle());
 }
 
-TEST_F(Core, durability_disk_makes_close_stable_and_server_does_not) {
+TEST_F(CoreTest, durability_disk_makes_close_stable_and_server_does_not) {
   for (const Durability durability : {Durability::server, Durability::disk}) {
     start();
     FileSettings settings = tiny(Strategy::automatic, true);
@@ -152,7 +150,7 @@ TEST_F(Core, durability_disk_makes_close_stable_and_server_does_not) {
   }
 }
 
-TEST_F(Core, abandoned_ranks_records_are_written_and_its_peers_are_told_once) {
+TEST_F(CoreTest, abandoned_ranks_records_are_written_and_its_peers_are_told_once) {
   start();
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true), 1);
   rig->open(1, file, tiny(Strategy::automatic, true), 1);
@@ -172,7 +170,7 @@ TEST_F(Core, abandoned_ranks_records_are_written_and_its_peers_are_told_once) {
   EXPECT_TRUE(rig->reply(0, 2).ok());
 }
 
-TEST_F(Core, a_file_whose_ranks_have_all_died_is_written_and_closed) {
+TEST_F(CoreTest, a_file_whose_ranks_have_all_died_is_written_and_closed) {
   start();
   FileSettings settings = tiny(Strategy::automatic, true);
   settings.durability = Durability::disk;
@@ -190,7 +188,7 @@ TEST_F(Core, a_file_whose_ranks_have_all_died_is_written_and_closed) {
   EXPECT_EQ(rig->storage.handles(), 0u);
 }
 
-class CoreFaults : public Core, public testing::WithParamInterface<std::tuple<Strategy, int>> {};
+class CoreFaults : public CoreTest, public testing::WithParamInterface<std::tuple<Strategy, int>> {};
 
 TEST_P(CoreFaults, a_failed_write_reaches_every_rank_and_nothing_hangs) {
   const auto [strategy, error] = GetParam();
@@ -223,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, CoreFaults,
                                                           Strategy::sort, Strategy::journal),
                                           testing::Values(EIO, ENOSPC, EDQUOT, EROFS)));
 
-TEST_F(Core, after_an_io_error_the_rest_of_the_file_is_written) {
+TEST_F(CoreTest, after_an_io_error_the_rest_of_the_file_is_written) {
   start({.short_writes = false, .faults = {{.op = io::Op::write, .first = 1, .every = 0, .error = EIO}}});
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
   rig->fill(0, slot, 0, 100, 1);
@@ -234,7 +232,7 @@ TEST_F(Core, after_an_io_error_the_rest_of_the_file_is_written) {
   EXPECT_TRUE(rig->same(0, {100, UINT64_MAX}));
 }
 
-TEST_F(Core, notes_of_direct_writes_begin_writeback_in_large_steps) {
+TEST_F(CoreTest, notes_of_direct_writes_begin_writeback_in_large_steps) {
   start({.keep_history = true});
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
   for (std::uint64_t i = 0; i < 64; ++i) rig->core.note(0, slot, {i * MiB, (i + 1) * MiB});
@@ -244,7 +242,7 @@ TEST_F(Core, notes_of_direct_writes_begin_writeback_in_large_steps) {
   EXPECT_EQ(rig->storage.submitted(io::Op::write), 0u);
 }
 
-TEST_F(Core, requests_on_an_unknown_file_are_answered) {
+TEST_F(CoreTest, requests_on_an_unknown_file_are_answered) {
   start();
   rig->core.ask(transport::Kind::flush, 3, 17, 1, everything);
   rig->step();
@@ -252,7 +250,7 @@ TEST_F(Core, requests_on_an_unknown_file_are_answered) {
   EXPECT_EQ(rig->reply(3, 1).code(), Code::invalid);
 }
 
-TEST_F(Core, bad_registrations_are_refused) {
+TEST_F(CoreTest, bad_registrations_are_refused) {
   start();
   transport::Register registration{};
   registration.settings.record_max_bytes = 5000;
@@ -262,7 +260,7 @@ TEST_F(Core, bad_registrations_are_refused) {
   EXPECT_TRUE(rig->core.idle());
 }
 
-TEST_F(Core, several_files_share_one_bound_of_memory) {
+TEST_F(CoreTest, several_files_share_one_bound_of_memory) {
   start();
   const Fd second = rig->storage.create();
   const FileSlot a = rig->open(0, file, tiny(Strategy::automatic, true));
@@ -279,14 +277,13 @@ TEST_F(Core, several_files_share_one_bound_of_memory) {
   EXPECT_LT(steps_until(0, 2), 5000);
   settle();
   ASSERT_EQ(rig->reports.size(), 2u);
-  for (const std::string& text : rig->reports) {
-    const auto report = nlohmann::json::parse(text);
-    EXPECT_LE(report["memory"]["peak_buffer_bytes"], 1 * MiB);
-    EXPECT_GT(report["agent"]["evictions"], 0);
+  for (const std::string& report : rig->reports) {
+    EXPECT_LE(number_at(report, "/memory/peak_buffer_bytes"), 1 * MiB);
+    EXPECT_GT(number_at(report, "/agent/evictions"), 0u);
   }
 }
 
-TEST_F(Core, an_error_that_close_tells_is_the_answer_to_the_last_close) {
+TEST_F(CoreTest, an_error_that_close_tells_is_the_answer_to_the_last_close) {
   for (const Strategy strategy :
        {Strategy::automatic, Strategy::immediate, Strategy::sort, Strategy::journal}) {
     start({.faults = {{io::Op::close, 1, 0, ENOSPC}}});
@@ -300,7 +297,7 @@ TEST_F(Core, an_error_that_close_tells_is_the_answer_to_the_last_close) {
   }
 }
 
-TEST_F(Core, an_error_that_the_close_of_a_ranks_descriptor_tells_is_the_files) {
+TEST_F(CoreTest, an_error_that_the_close_of_a_ranks_descriptor_tells_is_the_files) {
   start({.faults = {{io::Op::close, 1, 0, EIO}}});
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
   rig->open(1, file, tiny(Strategy::automatic, true));
@@ -309,7 +306,7 @@ TEST_F(Core, an_error_that_the_close_of_a_ranks_descriptor_tells_is_the_files) {
   EXPECT_EQ(rig->storage.handles(), 1u);
 }
 
-TEST_F(Core, an_answer_waits_for_the_close_of_a_ranks_descriptor) {
+TEST_F(CoreTest, an_answer_waits_for_the_close_of_a_ranks_descriptor) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     start({.seed = seed, .max_delay_polls = 300, .faults = {{io::Op::close, 1, 0, EIO}}});
     const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, seed % 2 == 0));
@@ -323,7 +320,7 @@ TEST_F(Core, an_answer_waits_for_the_close_of_a_ranks_descriptor) {
   }
 }
 
-TEST_F(Core, the_close_of_a_ranks_descriptor_is_a_wait_for_the_file_system) {
+TEST_F(CoreTest, the_close_of_a_ranks_descriptor_is_a_wait_for_the_file_system) {
   start({.seed = 3, .max_delay_polls = 300});
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
   rig->open(1, file, tiny(Strategy::automatic, true));
@@ -339,7 +336,7 @@ TEST_F(Core, the_close_of_a_ranks_descriptor_is_a_wait_for_the_file_system) {
   EXPECT_EQ(rig->core.look(slot).silent_ns, 0u);
 }
 
-TEST_F(Core, a_file_that_is_refused_for_want_of_memory_takes_none_of_the_others) {
+TEST_F(CoreTest, a_file_that_is_refused_for_want_of_memory_takes_none_of_the_others) {
   start();
   transport::Register registration{};
   registration.settings = tiny(Strategy::automatic, true);
@@ -359,7 +356,7 @@ TEST_F(Core, a_file_that_is_refused_for_want_of_memory_takes_none_of_the_others)
   EXPECT_TRUE(rig->core.ready());
 }
 
-TEST_F(Core, destroying_it_in_the_middle_waits_for_what_is_in_flight) {
+TEST_F(CoreTest, destroying_it_in_the_middle_waits_for_what_is_in_flight) {
   start({.max_delay_polls = 20});
   for (const Strategy strategy :
        {Strategy::automatic, Strategy::immediate, Strategy::sort, Strategy::journal}) {
@@ -374,7 +371,7 @@ TEST_F(Core, destroying_it_in_the_middle_waits_for_what_is_in_flight) {
   }
 }
 
-TEST_F(Core, destroying_it_does_not_wait_for_an_answer_that_nobody_takes) {
+TEST_F(CoreTest, destroying_it_does_not_wait_for_an_answer_that_nobody_takes) {
   start({.max_delay_polls = 50});
   const FileSlot slot = rig->open(0, file, tiny(Strategy::automatic, true));
   rig->fill(0, slot, 0, 100, 1);

@@ -41,16 +41,16 @@ void write_scattered(RingRig& rig, std::uint32_t ranks) {
   for (std::uint32_t i = 0; i < 100; ++i) rig.write(i % ranks, 2048U * i, piece);
 }
 
-struct Case {
+struct Waiting {
   Strategy strategy;
   Topology topology;
   std::uint32_t nodes;
 };
 
-class NobodyAsks : public testing::TestWithParam<Case> {};
+class NobodyAsks : public testing::TestWithParam<Waiting> {};
 
 TEST_P(NobodyAsks, WhatWasWrittenIsInTheFileWithinTheBound) {
-  const Case& c = GetParam();
+  const Waiting& c = GetParam();
   RingRig rig({c.topology, 1, MiB}, c.nodes, 1, tiny(c.strategy, true));
   write_scattered(rig, c.nodes);
   std::uint64_t passed_ns = 0;
@@ -60,16 +60,16 @@ TEST_P(NobodyAsks, WhatWasWrittenIsInTheFileWithinTheBound) {
   EXPECT_GT(passed_ns, second) << "the strategy waits for neighbours";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Ways, NobodyAsks,
-    testing::Values(Case{Strategy::automatic, Topology::direct, 1},
-                    Case{Strategy::immediate, Topology::direct, 1}, Case{Strategy::sort, Topology::direct, 1},
-                    Case{Strategy::automatic, Topology::direct, 4}, Case{Strategy::sort, Topology::direct, 4},
-                    Case{Strategy::sort, Topology::ring, 4}, Case{Strategy::automatic, Topology::tree, 6}));
+INSTANTIATE_TEST_SUITE_P(Ways, NobodyAsks,
+                         testing::Values(Waiting{Strategy::automatic, Topology::direct, 1},
+                                         Waiting{Strategy::immediate, Topology::direct, 1},
+                                         Waiting{Strategy::sort, Topology::direct, 1},
+                                         Waiting{Strategy::automatic, Topology::direct, 4},
+                                         Waiting{Strategy::sort, Topology::direct, 4},
+                                         Waiting{Strategy::sort, Topology::ring, 4},
+                                         Waiting{Strategy::automatic, Topology::tree, 6}));
 
-using Core = CoreTest;
-
-TEST_F(Core, a_setting_bounds_how_long_bytes_stay) {
+TEST_F(CoreTest, a_setting_bounds_how_long_bytes_stay) {
   start();
   rig->core.set_bounds({.write_within_ns = 200 * ms});
   const FileSlot slot = rig->open(0, file, tiny(Strategy::sort, true));
@@ -84,7 +84,7 @@ TEST_F(Core, a_setting_bounds_how_long_bytes_stay) {
   EXPECT_TRUE(rig->same(0));
 }
 
-TEST_F(Core, who_may_be_killed_soon_writes_out_what_it_has) {
+TEST_F(CoreTest, who_may_be_killed_soon_writes_out_what_it_has) {
   start();
   const FileSlot slot = rig->open(0, file, tiny(Strategy::sort, true));
   rig->fill(0, slot, 100, 50, 1);
@@ -99,7 +99,7 @@ TEST_F(Core, who_may_be_killed_soon_writes_out_what_it_has) {
 }
 
 // Records in a ledger outlive the process, so the bound does not make them depart.
-TEST_F(Core, a_ledger_keeps_what_the_bound_is_over_for) {
+TEST_F(CoreTest, a_ledger_keeps_what_the_bound_is_over_for) {
   start();
   FileSettings settings = tiny(Strategy::journal, true);
   settings.durability = Durability::node;

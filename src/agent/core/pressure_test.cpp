@@ -15,7 +15,7 @@
 namespace millrace::agent {
 namespace {
 
-constexpr std::size_t piece = 4 * KiB;
+constexpr std::size_t block = 4 * KiB;
 constexpr int silence_steps = 5000;  // of 1 ms; without progress for so long, the wait counts as endless
 
 enum class Order { rising, shuffled, to_the_next_server };
@@ -104,9 +104,9 @@ class Crowd {
     return sum;
   }
   std::uint64_t place_of(std::uint32_t rank, std::size_t turn) const {
-    if (load_.order != Order::to_the_next_server) return (turns_[rank][turn] * all_ + rank) * piece;
+    if (load_.order != Order::to_the_next_server) return (turns_[rank][turn] * all_ + rank) * block;
     const std::uint64_t stripe = turn / 256 * all_ + (rank + load_.ranks) % all_;
-    return stripe * MiB + turn % 256 * piece;
+    return stripe * MiB + turn % 256 * block;
   }
   void write_and_ask() {
     for (std::uint32_t rank = 0; rank < all_; ++rank) {
@@ -114,8 +114,8 @@ class Crowd {
       const FileSlot slot = rig_.slot[rank / load_.ranks];
       for (int burst = 0; burst < 1000 && done_[rank] < load_.pieces && core.ready(); ++burst) {
         const std::uint64_t offset = place_of(rank, done_[rank]++);
-        const std::vector<std::byte> data(piece, static_cast<std::byte>(1 + offset / piece % 251));
-        if (rig_.oracle.size() < offset + piece) rig_.oracle.resize(offset + piece);
+        const std::vector<std::byte> data(block, static_cast<std::byte>(1 + offset / block % 251));
+        if (rig_.oracle.size() < offset + block) rig_.oracle.resize(offset + block);
         std::ranges::copy(data, rig_.oracle.begin() + static_cast<std::ptrdiff_t>(offset));
         core.write(rank % load_.ranks, slot, offset, data);
       }
@@ -138,7 +138,7 @@ class Crowd {
   std::vector<std::vector<std::size_t>> turns_;
 };
 
-std::uint64_t number(const char* name, std::uint64_t otherwise) {
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
   const char* given = std::getenv(name);
   return given != nullptr ? std::strtoull(given, nullptr, 10) : otherwise;
 }
@@ -169,8 +169,8 @@ TEST(Pressure, ServersOfEachOtherMergeWithoutWaitingForAClock) {
 
 // MILLRACE_TEST_SEED and MILLRACE_TEST_SEEDS give the first seed and the number of seeds.
 TEST(Pressure, LoadsOfAnyKindEnd) {
-  const std::uint64_t first = number("MILLRACE_TEST_SEED", 1);
-  for (std::uint64_t seed = first; seed < first + number("MILLRACE_TEST_SEEDS", 8); ++seed) {
+  const std::uint64_t first = setting("MILLRACE_TEST_SEED", 1);
+  for (std::uint64_t seed = first; seed < first + setting("MILLRACE_TEST_SEEDS", 8); ++seed) {
     std::mt19937_64 random(seed);
     const auto one_of = [&random](auto... choices) {
       const std::array all{choices...};

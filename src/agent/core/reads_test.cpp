@@ -5,10 +5,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "agent/core/testing/ring_rig.hpp"
+#include "agent/core/testing/told.hpp"
 #include "transport/want_list.hpp"
 
 namespace millrace::agent {
@@ -199,16 +199,16 @@ TEST(Reads, ReportsAndSpansTellWhatWasReadAndSent) {
   for (SenderId rank = 0; rank < 2; ++rank) rig.want(1, rank, 10, {{0, MiB}, {2 * MiB, 3 * MiB}});
   for (SenderId rank = 0; rank < 2; ++rank) ASSERT_TRUE(rig.await(1, rank, 10).ok());
   rig.end();
-  const auto reads_of = [&](std::uint32_t n) {
-    return nlohmann::json::parse(rig.node[n]->reports.at(0))["reads"];
+  const auto told = [&](std::uint32_t n, const char* place) {
+    return number_at(rig.node[n]->reports.at(0), place);
   };
-  EXPECT_EQ(reads_of(1)["lists"], 2);
-  EXPECT_EQ(reads_of(1)["bytes_in"], 2 * MiB);
-  EXPECT_EQ(reads_of(1)["bytes_out"], 4 * MiB);
-  EXPECT_EQ(reads_of(0)["lists"], reads_of(1)["requests"]);
-  EXPECT_EQ(reads_of(0)["requests"], 2) << "blocks of a MiB";
-  EXPECT_EQ(reads_of(0)["bytes_in"], 2 * MiB);
-  EXPECT_EQ(reads_of(0)["bytes_out"], 2 * MiB);
+  EXPECT_EQ(told(1, "/reads/lists"), 2u);
+  EXPECT_EQ(told(1, "/reads/bytes_in"), 2 * MiB);
+  EXPECT_EQ(told(1, "/reads/bytes_out"), 4 * MiB);
+  EXPECT_EQ(told(0, "/reads/lists"), told(1, "/reads/requests"));
+  EXPECT_EQ(told(0, "/reads/requests"), 2u) << "blocks of a MiB";
+  EXPECT_EQ(told(0, "/reads/bytes_in"), 2 * MiB);
+  EXPECT_EQ(told(0, "/reads/bytes_out"), 2 * MiB);
   for (const auto& one : rig.node) {
     std::uint64_t bytes = 0;
     for (const Span& span : one->core.take_spans()) bytes += span.phase == Phase::read ? span.bytes : 0;

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/report.hpp"
 
-#include <nlohmann/json.hpp>
+#include "report/json.hpp"
 
 namespace millrace::agent {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = report::JsonObject;
 
 std::string why(const FileSettings& asked, const FileSettings& used, const std::string& problem) {
   if (!problem.empty()) return problem;
@@ -23,52 +23,59 @@ double mean(std::uint64_t sum, std::uint64_t count) {
 
 Json ranks_part(const Requests& requests, std::uint32_t members) {
   const transport::ClientCounters& c = requests.client_counters();
-  return {{"opens", requests.members().ranks_seen()},
-          {"members", members},
-          {"agents_upstream", requests.members().upstreams_seen()},
-          {"calls", c.calls},
-          {"direct_calls", c.direct_calls},
-          {"pieces", c.pieces},
-          {"bytes", c.bytes},
-          {"direct_bytes", c.direct_bytes},
-          {"copy_ns", c.copy_ns},
-          {"wait_ns", c.wait_ns}};
+  return Json()
+      .put("opens", requests.members().ranks_seen())
+      .put("members", members)
+      .put("agents_upstream", requests.members().upstreams_seen())
+      .put("calls", c.calls)
+      .put("direct_calls", c.direct_calls)
+      .put("pieces", c.pieces)
+      .put("bytes", c.bytes)
+      .put("direct_bytes", c.direct_bytes)
+      .put("copy_ns", c.copy_ns)
+      .put("wait_ns", c.wait_ns);
 }
 
 Json agent_part(const FilePipeline& pipeline) {
   const PipelineCounters& p = pipeline.counters();
   const sink::SinkCounters& s = pipeline.outlet().counters();
-  return {{"records_in", p.records_in},
-          {"bytes_in", p.bytes_in},
-          {"mean_bytes_in", mean(p.bytes_in, p.records_in)},
-          {"records_dropped", p.records_dropped},
-          {"extents", pipeline.departures().extents_out()},
-          {"extent_bytes", pipeline.departures().bytes_out()},
-          {"evictions", p.evictions},
-          {"complete_chunks", p.complete_chunks},
-          {"journaled_bytes", p.journaled_bytes},
-          {"noted_extents", p.noted_extents},
-          {"noted_bytes", p.noted_bytes},
-          {"writes_out", s.writes},
-          {"bytes_out", s.bytes},
-          {"direct_bytes_out", s.direct_bytes},
-          {"mean_bytes_out", mean(s.bytes, s.writes)},
-          {"seeks", s.seeks},
-          {"writebacks", s.writebacks},
-          {"datasyncs", s.datasyncs}};
+  return Json()
+      .put("records_in", p.records_in)
+      .put("bytes_in", p.bytes_in)
+      .put("mean_bytes_in", mean(p.bytes_in, p.records_in))
+      .put("records_dropped", p.records_dropped)
+      .put("extents", pipeline.departures().extents_out())
+      .put("extent_bytes", pipeline.departures().bytes_out())
+      .put("evictions", p.evictions)
+      .put("complete_chunks", p.complete_chunks)
+      .put("journaled_bytes", p.journaled_bytes)
+      .put("noted_extents", p.noted_extents)
+      .put("noted_bytes", p.noted_bytes)
+      .put("writes_out", s.writes)
+      .put("bytes_out", s.bytes)
+      .put("direct_bytes_out", s.direct_bytes)
+      .put("mean_bytes_out", mean(s.bytes, s.writes))
+      .put("seeks", s.seeks)
+      .put("writebacks", s.writebacks)
+      .put("datasyncs", s.datasyncs);
 }
 
 Json reads_part(const Reads& reads) {
   const ReadsCounters& r = reads.counters();
-  return {{"lists", r.lists}, {"requests", r.requests}, {"bytes_in", r.bytes_in}, {"bytes_out", r.bytes_out}};
+  return Json()
+      .put("lists", r.lists)
+      .put("requests", r.requests)
+      .put("bytes_in", r.bytes_in)
+      .put("bytes_out", r.bytes_out);
 }
 
 Json time_part(const FilePipeline& pipeline, const Requests& requests) {
   const RequestCounters& r = requests.counters();
-  return {{"storage_busy_ns", pipeline.counters().storage_busy_ns},
-          {"gather_ns", r.gather_ns},
-          {"drain_ns", r.drain_ns},
-          {"sync_ns", r.sync_ns}};
+  return Json()
+      .put("storage_busy_ns", pipeline.counters().storage_busy_ns)
+      .put("gather_ns", r.gather_ns)
+      .put("drain_ns", r.drain_ns)
+      .put("sync_ns", r.sync_ns);
 }
 
 }  // namespace
@@ -81,38 +88,38 @@ std::string make_report(const OpenFile& file, std::uint32_t lane, const BlockPoo
   const RequestCounters& r = requests.counters();
   const std::string problem =
       pipeline.journal().problem().empty() ? ledger_problem : pipeline.journal().problem();
-  Json json = {
-      {"schema", report_schema},
-      {"kind", "agent_file"},
-      {"path", file.path},
-      {"strategy", name_of(used.strategy)},
-      {"why", why(file.asked, used, problem)},
-      {"merge", used.strategy != Strategy::immediate && merges(used)},
-      {"durability", name_of(used.durability)},
-      {"sink", pipeline.carries() ? "next agent"
-               : pipeline.outlet().direct()
-                   ? (used.sink == SinkMode::direct ? "direct" : "buffered and direct")
-                   : "buffered"},
-      {"groups", requests.members().known_groups()},
-      {"lane", lane},
-      {"lanes", file.lanes.size()},
-      {"node", file.node},
-      {"nodes", file.nodes},
-      {"sort_buffer_bytes", pool.capacity_bytes()},
-      {"record_max_bytes", used.record_max_bytes},
-      {"error", file.reads_only || pipeline.error().ok() ? "" : pipeline.error().describe()},
-      {"ranks", ranks_part(requests, file.ranks)},
-      {"agent", agent_part(pipeline)},
-      {"requests", {{"flushes", r.flushes}, {"syncs", r.syncs}, {"closes", r.closes}}},
-      {"time", time_part(pipeline, requests)},
-      {"memory", {{"peak_buffer_bytes", pool.peak_bytes()}, {"peak_metadata_bytes", pool.metadata_bytes()}}},
-  };
-  if (!ledger_problem.empty()) json["journal_problem"] = ledger_problem;
+  Json json;
+  json.put("schema", report_schema)
+      .put("kind", "agent_file")
+      .put("path", file.path)
+      .put("strategy", name_of(used.strategy))
+      .put("why", why(file.asked, used, problem))
+      .put("merge", used.strategy != Strategy::immediate && merges(used))
+      .put("durability", name_of(used.durability))
+      .put("sink", pipeline.carries() ? "next agent"
+                   : pipeline.outlet().direct()
+                       ? (used.sink == SinkMode::direct ? "direct" : "buffered and direct")
+                       : "buffered")
+      .put("groups", requests.members().known_groups())
+      .put("lane", lane)
+      .put("lanes", file.lanes.size())
+      .put("node", file.node)
+      .put("nodes", file.nodes)
+      .put("sort_buffer_bytes", pool.capacity_bytes())
+      .put("record_max_bytes", used.record_max_bytes)
+      .put("error", file.reads_only || pipeline.error().ok() ? "" : pipeline.error().describe())
+      .put("ranks", ranks_part(requests, file.ranks))
+      .put("agent", agent_part(pipeline))
+      .put("requests", Json().put("flushes", r.flushes).put("syncs", r.syncs).put("closes", r.closes))
+      .put("time", time_part(pipeline, requests))
+      .put("memory", Json()
+                         .put("peak_buffer_bytes", pool.peak_bytes())
+                         .put("peak_metadata_bytes", pool.metadata_bytes()));
+  if (!ledger_problem.empty()) json.put("journal_problem", ledger_problem);
   const Reads* const reads = file.lanes[lane]->reads.get();
-  if (reads != nullptr && reads->counters().lists > 0) json["reads"] = reads_part(*reads);
-  if (file.nodes > 1) json["topology"] = name_of(file.topology);
-  // Paths are bytes, not text: this replaces bytes that are not UTF-8.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (reads != nullptr && reads->counters().lists > 0) json.put("reads", reads_part(*reads));
+  if (file.nodes > 1) json.put("topology", name_of(file.topology));
+  return json.text();
 }
 
 }  // namespace millrace::agent

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 
 #include "agent/core/testing/ring_rig.hpp"
+#include "agent/core/testing/told.hpp"
 
 namespace millrace::agent {
 namespace {
@@ -29,17 +29,17 @@ void write_interleaved(RingRig& rig, std::uint32_t ranks, std::size_t piece, std
   }
 }
 
-struct Case {
+struct RingCase {
   Topology topology;
   std::uint32_t nodes;
   std::uint32_t lanes;
   Strategy strategy;
 };
 
-class EveryWay : public testing::TestWithParam<Case> {};
+class EveryWay : public testing::TestWithParam<RingCase> {};
 
 TEST_P(EveryWay, RandomWritesOfManyNodesReachTheFile) {
-  const Case& c = GetParam();
+  const RingCase& c = GetParam();
   for (std::uint32_t seed = 1; seed <= 3; ++seed) {
     RingRig rig({c.topology, c.lanes, 1 * MiB}, c.nodes, 2, with(c.strategy, seed % 2 == 1));
     std::mt19937_64 random(seed);
@@ -63,7 +63,7 @@ TEST_P(EveryWay, RandomWritesOfManyNodesReachTheFile) {
   }
 }
 
-std::string name_of(const testing::TestParamInfo<Case>& info) {
+std::string name_of(const testing::TestParamInfo<RingCase>& info) {
   const char* topologies[] = {"auto", "ring", "tree", "direct"};
   const char* strategies[] = {"auto", "immediate", "sort", "journal"};
   return std::string(topologies[static_cast<int>(info.param.topology)]) + "_nodes" +
@@ -72,17 +72,17 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Topologies, EveryWay,
-                         testing::Values(Case{Topology::ring, 4, 1, Strategy::automatic},
-                                         Case{Topology::tree, 7, 1, Strategy::automatic},
-                                         Case{Topology::direct, 4, 1, Strategy::automatic},
-                                         Case{Topology::ring, 4, 4, Strategy::automatic},
-                                         Case{Topology::ring, 5, 2, Strategy::sort},
-                                         Case{Topology::tree, 5, 3, Strategy::sort},
-                                         Case{Topology::direct, 3, 3, Strategy::immediate},
-                                         Case{Topology::ring, 3, 1, Strategy::immediate},
-                                         Case{Topology::direct, 2, 2, Strategy::journal},
-                                         Case{Topology::ring, 3, 1, Strategy::journal},
-                                         Case{Topology::direct, 2, 1, Strategy::automatic}),
+                         testing::Values(RingCase{Topology::ring, 4, 1, Strategy::automatic},
+                                         RingCase{Topology::tree, 7, 1, Strategy::automatic},
+                                         RingCase{Topology::direct, 4, 1, Strategy::automatic},
+                                         RingCase{Topology::ring, 4, 4, Strategy::automatic},
+                                         RingCase{Topology::ring, 5, 2, Strategy::sort},
+                                         RingCase{Topology::tree, 5, 3, Strategy::sort},
+                                         RingCase{Topology::direct, 3, 3, Strategy::immediate},
+                                         RingCase{Topology::ring, 3, 1, Strategy::immediate},
+                                         RingCase{Topology::direct, 2, 2, Strategy::journal},
+                                         RingCase{Topology::ring, 3, 1, Strategy::journal},
+                                         RingCase{Topology::direct, 2, 1, Strategy::automatic}),
                          name_of);
 
 TEST(Ring, TheServerWritesWholeChunksOfWhatNodesInterleave) {
@@ -94,9 +94,10 @@ TEST(Ring, TheServerWritesWholeChunksOfWhatNodesInterleave) {
     EXPECT_EQ(rig.contents(), rig.oracle);
     for (int i = 0; i < 1000; ++i) rig.step();
     ASSERT_EQ(rig.node[0]->reports.size(), 1u);
-    const auto agent = nlohmann::json::parse(rig.node[0]->reports[0])["agent"];
-    EXPECT_EQ(agent["seeks"], 0);
-    EXPECT_LE(agent["writes_out"], 64) << "chunks of 128 KiB must not leave before they are complete";
+    const std::string& report = rig.node[0]->reports[0];
+    EXPECT_EQ(number_at(report, "/agent/seeks"), 0u);
+    EXPECT_LE(number_at(report, "/agent/writes_out"), 64u)
+        << "chunks of 128 KiB must not leave before they are complete";
   }
 }
 
@@ -109,7 +110,7 @@ TEST(Ring, AServerThatSortsWaitsForAgentsThatAreSilentFor600Ms) {
     ASSERT_TRUE(rig.await_all(1));
     EXPECT_EQ(rig.contents(), rig.oracle);
     for (int i = 0; i < 1000; ++i) rig.step();
-    EXPECT_EQ(nlohmann::json::parse(rig.node[0]->reports.at(0))["agent"]["seeks"], 0);
+    EXPECT_EQ(number_at(rig.node[0]->reports.at(0), "/agent/seeks"), 0u);
   }
 }
 
@@ -125,13 +126,11 @@ TEST(Ring, ReportsTellWhatRanksGaveFromWhatWasPassedOn) {
     for (std::size_t n = 0; n < 4; ++n) {
       ASSERT_EQ(rig.node[n]->reports.size(), 2u) << "one line per lane";
       for (const std::string& line : rig.node[n]->reports) {
-        const auto report = nlohmann::json::parse(line);
-        EXPECT_EQ(report["nodes"], 4);
-        EXPECT_EQ(report["node"], n);
-        EXPECT_EQ(report["ranks"]["opens"], 1) << "agents upstream are none";
-        in += report["agent"]["bytes_in"].get<std::uint64_t>();
-        (report["sink"] == "next agent" ? passed_on : written) +=
-            report["agent"]["bytes_out"].get<std::uint64_t>();
+        EXPECT_EQ(number_at(line, "/nodes"), 4u);
+        EXPECT_EQ(number_at(line, "/node"), n);
+        EXPECT_EQ(number_at(line, "/ranks/opens"), 1u) << "agents upstream are none";
+        in += number_at(line, "/agent/bytes_in");
+        (word_at(line, "/sink") == "next agent" ? passed_on : written) += number_at(line, "/agent/bytes_out");
       }
     }
     EXPECT_EQ(in - passed_on, rig.oracle.size());

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/core/watch.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "agent/core/report.hpp"
+#include "report/json.hpp"
 
 namespace millrace::agent {
 
@@ -30,15 +29,16 @@ void Watch::tell(std::uint64_t now_ns, const std::string& path, const FilePipeli
   if (asked_ns_ == 0 || (waits && now_ns < next_line_ns_)) return;
   if (waits || told_) {
     const std::uint64_t done = pipeline.outlet().counters().bytes - bytes_before_;
-    const nlohmann::ordered_json json = {{"schema", report_schema},
-                                         {"kind", "progress"},
-                                         {"path", path},
-                                         {"stage", phase_of(at)},
-                                         {"done_bytes", done},
-                                         {"total_bytes", done + pipeline.claims().pending_bytes},
-                                         {"elapsed_ns", now_ns - asked_ns_},
-                                         {"ended", !waits}};
-    lines.push_back(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    lines.push_back(report::JsonObject()
+                        .put("schema", report_schema)
+                        .put("kind", "progress")
+                        .put("path", path)
+                        .put("stage", phase_of(at))
+                        .put("done_bytes", done)
+                        .put("total_bytes", done + pipeline.claims().pending_bytes)
+                        .put("elapsed_ns", now_ns - asked_ns_)
+                        .put("ended", !waits)
+                        .text());
   }
   told_ = waits;
   next_line_ns_ = waits ? now_ns + line_every_ns : UINT64_MAX;

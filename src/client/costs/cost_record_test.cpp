@@ -13,7 +13,7 @@
 namespace millrace::client {
 namespace {
 
-class CostRecordTest : public testing::Test {
+class CostRecordTest : public ::testing::Test {
  protected:
   CostRecordTest() {
     char name[] = "/tmp/millrace-costs-XXXXXX";

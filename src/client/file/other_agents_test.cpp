@@ -17,13 +17,13 @@ namespace millrace::client {
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
-constexpr std::uint64_t number = 77;
+constexpr std::uint64_t others_file = 77;
 constexpr std::uint64_t lasting = 78;
 
 // Answers the first request of a session.
-class Answering final : public Contact {
+class AnsweringContact final : public Contact {
  public:
-  Answering(transport::RingHeader& header, Code code) : header_(header), code_(code) {}
+  AnsweringContact(transport::RingHeader& header, Code code) : header_(header), code_(code) {}
   std::uint64_t now_ns() const override { return 1; }
   void wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t, std::uint32_t) override {
     transport::ReplySlot& slot = header_.replies[0];
@@ -62,9 +62,9 @@ void put_file(transport::AgentPage& page, std::uint64_t of, std::uint32_t kept =
 }
 
 // An agent whose answers a test scripts.
-class Scripted final : public OtherAgent {
+class ScriptedAgent final : public OtherAgent {
  public:
-  Scripted() : mapping_(make_page()), view_(page_in(mapping_)) {}
+  ScriptedAgent() : mapping_(make_page()), view_(page_in(mapping_)) {}
 
   int process() const override { return 4711; }
   bool lives() const override { return living; }
@@ -75,8 +75,8 @@ class Scripted final : public OtherAgent {
     if (!answers) return refusal;
     Result<transport::Producer> producer = transport::Producer::create(64 * KiB);
     transport::Mapping mapping = make_page();
-    put_file(page_in(mapping), number);
-    auto contact = std::make_unique<Answering>(producer->header(), answer);
+    put_file(page_in(mapping), others_file);
+    auto contact = std::make_unique<AnsweringContact>(producer->header(), answer);
     return std::make_unique<Session>(
         SessionParts{*std::move(producer), std::move(mapping), std::move(contact), 1000, true});
   }
@@ -111,17 +111,17 @@ class Opener final : public testing::ScriptedProcess {
 
 class OneWriter : public ::testing::Test {
  protected:
-  OneWriter() : process(other) { put_file(other->page(), number); }
+  OneWriter() : process(other) { put_file(other->page(), others_file); }
   bool settle(bool writes = true) {
-    return settle_other_agents(process, *process.other_agents(), "/data", {number, lasting}, writes);
+    return settle_other_agents(process, *process.other_agents(), "/data", {others_file, lasting}, writes);
   }
 
-  const std::shared_ptr<Scripted> other = std::make_shared<Scripted>();
+  const std::shared_ptr<ScriptedAgent> other = std::make_shared<ScriptedAgent>();
   Opener process;
 };
 
 TEST_F(OneWriter, AnAgentWithoutTheFileIsNotAsked) {
-  put_file(other->page(), number + 1);
+  put_file(other->page(), others_file + 1);
   EXPECT_TRUE(settle());
   EXPECT_EQ(other->asked, 0);
   EXPECT_TRUE(process.said.empty());
@@ -152,7 +152,7 @@ TEST_F(OneWriter, AnAgentThatRefusesIsWaitedForUntilItHasWrittenItsBytes) {
 }
 
 TEST_F(OneWriter, AnAgentThatLetsNobodyInAndHasWrittenItsBytesMayKeepThemInAJournalForAReader) {
-  put_file(other->page(), number, 1);
+  put_file(other->page(), others_file, 1);
   for (const Code refusal : {Code::no_memory, Code::timeout}) {
     other->refusal = refusal;
     other->when_asked = [this] { other->page().progress.fetch_add(1); };
@@ -167,7 +167,7 @@ TEST_F(OneWriter, AnAgentThatLetsNobodyInAndHasWrittenItsBytesMayKeepThemInAJour
 }
 
 TEST_F(OneWriter, AnAgentThatCannotForgetItsJournalHoldsOffAWriterAndNoReader) {
-  put_file(other->page(), number, 1);
+  put_file(other->page(), others_file, 1);
   other->answers = true;
   EXPECT_TRUE(settle(false) && settle(true)) << "what it has now in its journal came later";
   EXPECT_TRUE(process.said.empty());
@@ -204,19 +204,19 @@ TEST_F(OneWriter, AnAgentThatAnswersHasWrittenItsBytes) {
 
 TEST_F(OneWriter, ASyncHearsOfBytesThatAnotherJobHasWrittenSinceTheOpen) {
   other->answers = true;
-  sync_with_other_agents(process, "/data", number, true);
+  sync_with_other_agents(process, "/data", others_file, true);
   EXPECT_EQ(other->asked, 1);
   EXPECT_TRUE(process.said.empty());
-  sync_with_other_agents(process, "/data", number + 1, true);
+  sync_with_other_agents(process, "/data", others_file + 1, true);
   EXPECT_EQ(other->asked, 1) << "it has another file";
   other->answers = false;
-  sync_with_other_agents(process, "/data", number, true);
+  sync_with_other_agents(process, "/data", others_file, true);
   EXPECT_EQ(other->ended, 0) << "its job may be suspended";
   EXPECT_EQ(process.said.size(), 1u);
 }
 
 TEST_F(OneWriter, AFileThatWasMountedAnewIsFound) {
-  put_file(other->page(), number + 1);
+  put_file(other->page(), others_file + 1);
   other->page().files[0].lasting.store(lasting);
   other->answers = true;
   EXPECT_TRUE(settle());
@@ -242,7 +242,7 @@ TEST_F(OneWriter, ASilentAgentIsEndedAfterTheTimeoutAndTheLossIsTold) {
 }
 
 TEST_F(OneWriter, BytesInAJournalAreNotCalledLost) {
-  put_file(other->page(), number, 1);
+  put_file(other->page(), others_file, 1);
   EXPECT_TRUE(settle());
   ASSERT_EQ(process.said.size(), 1u);
   EXPECT_NE(process.said[0].find("are in a journal"), std::string::npos);

@@ -21,12 +21,8 @@ using testing::Job;
 using testing::open_file;
 using testing::pattern;
 using testing::Step;
+using testing::text_of;
 using testing::write_range;
-
-std::string text_of(const std::string& path) {
-  const auto bytes = contents(path);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 TEST(Client, DirectWritesAskTheAgentOnlyWhereBytesArePending) {
   Job job("places");

@@ -17,7 +17,7 @@
 namespace millrace::client {
 namespace {
 
-class MeasureCostsTest : public testing::Test {
+class MeasureCostsTest : public ::testing::Test {
  protected:
   MeasureCostsTest() {
     char name[] = "/tmp/millrace-measure-XXXXXX";

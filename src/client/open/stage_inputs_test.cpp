@@ -14,15 +14,15 @@
 namespace millrace::client {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // A folder with files. They are young at first, so the first search of all waits two seconds.
-class Inputs : public testing::Test {
+class Inputs : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder = testing::TempDir() + "millrace-inputs-" + std::to_string(::getpid());
+    folder = ::testing::TempDir() + "millrace-inputs-" + std::to_string(::getpid());
     std::filesystem::create_directories(folder + "/below");
     for (const char* name : {"a.dat", "b.dat", "c.in", "below/d.dat"})
       std::ofstream(folder + "/" + name) << name;

@@ -49,7 +49,7 @@ class Sent final : public File {
   FileSettings settings_;
 };
 
-class SendWhole : public testing::Test {
+class SendWhole : public ::testing::Test {
  protected:
   SendWhole() {
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * i >> 7);
@@ -64,7 +64,7 @@ class SendWhole : public testing::Test {
     return source ? send_whole(sent, **source, stamp) : source.status();
   }
 
-  const std::string path = testing::TempDir() + "millrace-stage-test-" + std::to_string(::getpid());
+  const std::string path = ::testing::TempDir() + "millrace-stage-test-" + std::to_string(::getpid());
   std::string bytes = std::string(1'000'003, 0);
   FileStamp stamp;
   Sent sent;

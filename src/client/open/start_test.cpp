@@ -27,11 +27,7 @@ using testing::contents;
 using testing::create;
 using testing::Job;
 using testing::open_file;
-
-std::string text_of(const std::string& path) {
-  const auto bytes = contents(path);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+using testing::text_of;
 
 // Runs a rank that finds no agent and leaves a small write to the MPI library. Returns the rank's stderr.
 std::string told_by_a_rank_of(Job& job, const std::string& agent = {}) {

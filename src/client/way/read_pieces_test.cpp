@@ -16,14 +16,14 @@
 namespace millrace::client {
 namespace {
 
-class ReadPiecesTest : public testing::Test {
+class ReadPiecesTest : public ::testing::Test {
  protected:
   static constexpr std::uint64_t file_bytes = 6 * MiB;
 
   ReadPiecesTest() : contents_(file_bytes, '\0') {
     std::mt19937_64 random(1);
     for (char& one : contents_) one = static_cast<char>(random());
-    std::string path = testing::TempDir() + "millrace-read-XXXXXX";
+    std::string path = ::testing::TempDir() + "millrace-read-XXXXXX";
     file_.reset(::mkostemp(path.data(), O_CLOEXEC));
     ::unlink(path.c_str());
     EXPECT_EQ(::pwrite(file_.get(), contents_.data(), contents_.size(), 0),

@@ -17,10 +17,10 @@
 namespace millrace::client {
 namespace {
 
-class SieveTest : public testing::Test {
+class SieveTest : public ::testing::Test {
  protected:
   SieveTest() {
-    path_ = testing::TempDir() + "millrace-sieve-XXXXXX";
+    path_ = ::testing::TempDir() + "millrace-sieve-XXXXXX";
     file_.reset(::mkostemp(path_.data(), O_CLOEXEC));
   }
   ~SieveTest() override { ::unlink(path_.c_str()); }

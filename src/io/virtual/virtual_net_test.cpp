@@ -9,16 +9,16 @@
 namespace millrace::io {
 namespace {
 
-constexpr std::uint64_t second_ns = 1'000'000'000;
+constexpr std::uint64_t one_second_ns = 1'000'000'000;
 
 // Node 0 listens. Other nodes connect to it and send as fast as possible.
-struct World {
+struct NetWorld {
   Timeline timeline;
   Trace trace;
   VirtualNet net;
   std::unique_ptr<Listener> listener;
 
-  explicit World(std::uint32_t nodes = 3, std::uint64_t seed = 1, NetOptions options = {})
+  explicit NetWorld(std::uint32_t nodes = 3, std::uint64_t seed = 1, NetOptions options = {})
       : timeline(seed), net(timeline, trace, nodes, options), listener(*net.of(0).listen()) {}
 
   struct Flow {
@@ -74,36 +74,36 @@ struct World {
 };
 
 TEST(VirtualNet, BytesComeInOrderAtTheRateOfTheLink) {
-  World world;
+  NetWorld world;
   auto flow = world.flow(1);
   constexpr std::size_t bytes = 12'500'000;  // 0.1 s
   const std::uint64_t took = world.carry({&flow}, bytes);
-  EXPECT_GT(took, second_ns / 10);
-  EXPECT_LT(took, second_ns / 8);
-  for (std::size_t at = 0; at < bytes; at += 97) ASSERT_EQ(flow.came[at], World::pattern(at)) << at;
+  EXPECT_GT(took, one_second_ns / 10);
+  EXPECT_LT(took, one_second_ns / 8);
+  for (std::size_t at = 0; at < bytes; at += 97) ASSERT_EQ(flow.came[at], NetWorld::pattern(at)) << at;
 }
 
 TEST(VirtualNet, TwoSendersShareTheReceiversLink) {
-  World world;
+  NetWorld world;
   auto one = world.flow(1), other = world.flow(2);
   const std::uint64_t took = world.carry({&one, &other}, 6'250'000);
-  EXPECT_GT(took, second_ns / 10);
-  EXPECT_LT(took, second_ns / 8);
+  EXPECT_GT(took, one_second_ns / 10);
+  EXPECT_LT(took, one_second_ns / 8);
 }
 
 TEST(VirtualNet, APipeOnTheWayIsSharedByAllWhoPassIt) {
-  World world;
+  NetWorld world;
   const auto slow = world.net.add_pipe(12'500'000, 0);
   world.net.route(1, 0, {slow});
   world.net.route(2, 0, {slow});
   auto one = world.flow(1), other = world.flow(2);
   const std::uint64_t took = world.carry({&one, &other}, 625'000);
-  EXPECT_GT(took, second_ns / 10);
-  EXPECT_LT(took, second_ns / 8);
+  EXPECT_GT(took, one_second_ns / 10);
+  EXPECT_LT(took, one_second_ns / 8);
 }
 
 TEST(VirtualNet, WhoDoesNotReceiveHoldsTheSender) {
-  World world;
+  NetWorld world;
   auto flow = world.flow(1);
   const std::vector<std::byte> some(1 << 20);
   std::size_t sent = 0;
@@ -116,27 +116,27 @@ TEST(VirtualNet, WhoDoesNotReceiveHoldsTheSender) {
 }
 
 TEST(VirtualNet, ACutHoldsWhatIsOnItsWayUntilItIsHealed) {
-  World world;
+  NetWorld world;
   auto flow = world.flow(1);
   world.net.cut(0, 1);
-  world.timeline.after(3 * second_ns, [&world] { world.net.heal(0, 1); });
-  EXPECT_GT(world.carry({&flow}, 1'000'000), 3 * second_ns);
+  world.timeline.after(3 * one_second_ns, [&world] { world.net.heal(0, 1); });
+  EXPECT_GT(world.carry({&flow}, 1'000'000), 3 * one_second_ns);
   for (std::size_t at = 0; at < flow.came.size(); at += 97)
-    ASSERT_EQ(flow.came[at], World::pattern(at)) << at;
+    ASSERT_EQ(flow.came[at], NetWorld::pattern(at)) << at;
 }
 
 TEST(VirtualNet, WhatIsDelayedNoLongerOvertakesNothing) {
-  World world;
+  NetWorld world;
   auto flow = world.flow(1);
-  world.net.delay(1, second_ns / 100);
-  world.timeline.after(second_ns / 1000, [&world] { world.net.delay(1, 0); });
-  EXPECT_GT(world.carry({&flow}, 1'000'000), second_ns / 100);
+  world.net.delay(1, one_second_ns / 100);
+  world.timeline.after(one_second_ns / 1000, [&world] { world.net.delay(1, 0); });
+  EXPECT_GT(world.carry({&flow}, 1'000'000), one_second_ns / 100);
   for (std::size_t at = 0; at < flow.came.size(); at += 97)
-    ASSERT_EQ(flow.came[at], World::pattern(at)) << at;
+    ASSERT_EQ(flow.came[at], NetWorld::pattern(at)) << at;
 }
 
 TEST(VirtualNet, TheEndComesAfterTheLastByte) {
-  World world;
+  NetWorld world;
   auto flow = world.flow(1);
   world.move(flow, 100'000);
   flow.from.reset();
@@ -147,7 +147,7 @@ TEST(VirtualNet, TheEndComesAfterTheLastByte) {
 
 TEST(VirtualNet, ACrashedProcessIsToldOfAndACrashedHostIsNot) {
   for (const bool silent : {false, true}) {
-    World world;
+    NetWorld world;
     auto flow = world.flow(1);
     world.net.crash(1, silent);
     while (world.timeline.step()) world.move(flow, 0);
@@ -156,7 +156,7 @@ TEST(VirtualNet, ACrashedProcessIsToldOfAndACrashedHostIsNot) {
 }
 
 TEST(VirtualNet, AHostThatIsUpAgainTellsWhoStillSendsToTheOneBefore) {
-  World world;
+  NetWorld world;
   auto flow = world.flow(1);
   world.net.crash(0, true);
   const std::vector<std::byte> some(100);
@@ -173,14 +173,14 @@ TEST(VirtualNet, AHostThatIsUpAgainTellsWhoStillSendsToTheOneBefore) {
 }
 
 TEST(VirtualNet, StreamsBetweenTheSameTwoNodesOvertakeEachOther) {
-  World world;
+  NetWorld world;
   auto one = world.flow(1), other = world.flow(1);
   const std::vector<std::byte> some(100);
   int overtaken = 0;
   for (int i = 0; i < 100; ++i) {
     (void)one.from->send(some);
     (void)other.from->send(some);
-    const auto came = [&world](const World::Flow& flow) {
+    const auto came = [&world](const NetWorld::Flow& flow) {
       return world.net.ready(flow.to->descriptor()).readable;
     };
     while (!came(one) && !came(other) && world.timeline.step()) {
@@ -196,7 +196,7 @@ TEST(VirtualNet, StreamsBetweenTheSameTwoNodesOvertakeEachOther) {
 }
 
 TEST(VirtualNet, NobodyListensIsRefused) {
-  World world;
+  NetWorld world;
   const auto stream = *world.net.of(1).connect(VirtualNet::address_of(2, 4711));
   while (world.timeline.step()) {
   }
@@ -206,7 +206,7 @@ TEST(VirtualNet, NobodyListensIsRefused) {
 
 TEST(VirtualNet, TheSameSeedGivesTheSameTrace) {
   const auto hash = [](std::uint64_t seed) {
-    World world(3, seed);
+    NetWorld world(3, seed);
     auto one = world.flow(1), other = world.flow(2);
     (void)world.carry({&one, &other}, 1'000'000);
     return world.trace.hash();

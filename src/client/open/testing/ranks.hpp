@@ -36,6 +36,11 @@ inline std::set<std::string> files_of(const char* folder) {
   return names;
 }
 
+inline std::string text_of(const std::string& path) {
+  const std::vector<std::byte> bytes = contents(path);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 inline void create(const std::string& path) { Fd(::open(path.c_str(), O_CREAT | O_RDWR, 0600)); }
 
 inline std::unique_ptr<File> open_file(const std::string& path, std::uint32_t members = 1) {
