@@ -32,10 +32,10 @@ struct Transfer {
   bool goes_on = false;      // a further part of a call that has been counted
   bool entered = false;      // the file is in the pipeline
   Extent hull = {};          // of its bytes in the file, as far as they are known
-  // The library's write asks the agent first, because bytes are pending there: 1. Other nodes' agents may have
-  // them: trips_between_nodes.
+  // The library's write asks the agent first, because bytes are pending there: 1. Other nodes' agents may
+  // have them: trips_between_nodes.
   std::uint64_t trips = 0;
-  bool met = false;          // the ranks have met in the MPI library since the previous transfer
+  bool met = false;  // the ranks have met in the MPI library since the previous transfer
   // How much longer the agent's work takes because waiting ranks poll, in 1024ths: crowding().
   std::uint64_t crowding = 0;
   Factors factors = {};

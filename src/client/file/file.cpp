@@ -20,6 +20,12 @@ using transport::Kind;
 constexpr std::uint64_t early_bytes =
     4 * MiB;  // of direct writes; the kernel writes back fewer bytes by itself
 
+// The sticky error of a file, or lost_agent if the agent has gone.
+Status status_of(Session& session, std::uint32_t file) {
+  const Status found = session.sticky(file);
+  return found.ok() && session.lost() ? Status(Code::lost_agent) : found;
+}
+
 // With durability disk or node, the agent syncs its own writes. This function syncs the writes of the MPI
 // library.
 Status make_durable(const OpenRequest& request, const TargetFile& target, Process& process) {
@@ -188,7 +194,7 @@ Status OpenedFile::settle(Kind kind, Extent extent) {
       kind == Kind::close && !request_.late ? enrolment_.session_of_group() : enrolment_.session();
   // An agent that has gone took no bytes of a file with it that is only read.
   report(!request_.writable   ? Status()
-         : session != nullptr ? session->status(enrolment_.slot())
+         : session != nullptr ? status_of(*session, enrolment_.slot())
                               : enrolment_.without_agent());
   if (session == nullptr) return enrolment_.without_agent();
   const TraceSpan span("close");

@@ -359,8 +359,8 @@ const Settings& process_settings() { return process().settings(); }
 
 void prepare_start() {
   const NodePlace place = place_on_node();
-  if (place.count > 0 && place.number + 1 == place.count && process_settings().enabled)
-    read_agent_ahead(process_settings());
+  const bool last = place.count > 0 && place.number + 1 == place.count;
+  if (last && process_settings().enabled) read_agent_ahead(process_settings());
 }
 
 Result<transport::TcpAddress> meet() {
@@ -374,9 +374,8 @@ Result<transport::TcpAddress> meet() {
     return own;
   }
   const Result<std::uint16_t> port = session->meet();
-  if (!port) return port.status();
-  own->port = *port;
-  return own;
+  if (port) own->port = *port;
+  return port ? own : port.status();
 }
 
 transport::TcpAddress met() {
@@ -391,5 +390,11 @@ bool reserve_descriptors() { return process().reserve(); }
 void calls_are_serialized() { process().serialize(); }
 
 void finalize() { process().leave(false); }
+
+void let_agent_work() {
+  Session* const session = connected.load() ? process().joined() : nullptr;
+  static const auto ranks = static_cast<std::uint32_t>(std::max(place_on_node().count, 0));
+  if (session != nullptr && crowding(ranks, process().processors()) != 0) session->wait_until_taken();
+}
 
 }  // namespace millrace::client

@@ -34,6 +34,10 @@ Result<transport::TcpAddress> meet();
 // The address from an earlier meet(). Port 0: no meet() succeeded, or the agent is lost.
 transport::TcpAddress met();
 
+// Call it before this rank waits for others in the MPI library, where it polls. If ranks outnumber the
+// processors, it first waits asleep until the agent has taken this rank's records.
+void let_agent_work();
+
 // Leaves the agent, at MPI_Finalize and at exit. It is safe to call it twice.
 void finalize();
 

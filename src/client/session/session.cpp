@@ -104,6 +104,14 @@ Status Session::wait_for_room(Tally* tally) {
   return status;
 }
 
+void Session::wait_until_taken() {
+  const transport::RingHeader& ring = parts_.producer.header();
+  const std::uint64_t until = ring.tail.load();
+  const std::uint64_t bound_ns = now_ns() + parts_.timeout_ms * 1'000'000;
+  while (ring.head.load() < until && view_.page().sleeping.load() == 0 && !gone() && now_ns() < bound_ns)
+    parts_.contact->pause(1);
+}
+
 Session::Patience Session::begin_wait(std::uint32_t file) {
   return {file, view_.page().progress.load(std::memory_order_relaxed),
           view_.page().moved.load(std::memory_order_relaxed), now_ns()};
@@ -173,11 +181,6 @@ Status Session::sticky(std::uint32_t file) {
   const std::uint32_t code = view_.state(file).code.load(std::memory_order_acquire);
   if (code == 0) return {};
   return {static_cast<Code>(code), view_.state(file).error.load(std::memory_order_relaxed)};
-}
-
-Status Session::status(std::uint32_t file) {
-  const Status found = sticky(file);
-  return found.ok() && lost() ? Status(Code::lost_agent) : found;
 }
 
 Status Session::request(Kind kind, std::uint32_t file, Extent extent, Tally& tally) {

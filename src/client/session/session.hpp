@@ -81,8 +81,10 @@ class Session {
   // note is dropped if the ring is full.
   void note(std::uint32_t file, Extent extent);
 
-  // The sticky error of a file, or lost_agent if the agent has gone.
-  Status status(std::uint32_t file);
+  // Sleeps until the agent has taken the records that this rank has published, or sleeps itself. Needs no
+  // lock.
+  void wait_until_taken();
+
   const PageView& view() const { return view_; }
   bool lost() const { return lost_.load(std::memory_order_relaxed); }
 

@@ -193,6 +193,46 @@ TEST(Session, AStallOfTheStorageIsWaitedForAndASilentLoopIsNot) {
   }
 }
 
+// A rank that waits for others sleeps first until the agent has its records. Another thread may write
+// meanwhile.
+TEST(Session, ARankWaitsUntilItsRecordsAreTakenOrTheAgentSleepsOrHasGone) {
+  class PausedContact final : public testing::SilentContact {
+   public:
+    explicit PausedContact(std::function<bool()> after) : SilentContact(std::move(after)) {}
+    std::uint64_t now_ns() const override { return now_ns_; }
+    void pause(std::uint32_t for_ms) override { now_ns_ += std::uint64_t{for_ms} * 1'000'000; }
+
+   private:
+    std::uint64_t now_ns_ = 1;
+  };
+  enum class End { taken, sleeps, gone, never };
+  for (const End end : {End::taken, End::sleeps, End::gone, End::never}) {
+    transport::Producer producer = *transport::Producer::create(64 * KiB);
+    transport::RingHeader& ring = producer.header();
+    transport::Mapping mapping = Lonely::page();
+    auto* const page = reinterpret_cast<transport::AgentPage*>(mapping.data());
+    int looks = 0;
+    auto contact = std::make_unique<PausedContact>([&] {
+      if (++looks < 5) return false;
+      if (end == End::taken) ring.head.store(ring.tail.load());
+      if (end == End::sleeps) page->sleeping.store(1);
+      return end == End::gone;
+    });
+    const PausedContact& time = *contact;
+    Session session(SessionParts{std::move(producer), std::move(mapping), std::move(contact), 1000, true});
+    const std::uint64_t begin_ns = time.now_ns();
+    session.wait_until_taken();
+    EXPECT_EQ(time.now_ns(), begin_ns) << "nothing is in the ring";
+    const std::vector<std::byte> data(100);
+    const Piece piece{0, data.data(), data.size()};
+    Tally tally;
+    ASSERT_TRUE(session.write(0, {&piece, 1}, 4 * KiB, tally).ok());
+    session.wait_until_taken();
+    const std::uint64_t waited_ms = (time.now_ns() - begin_ns) / 1'000'000;
+    EXPECT_EQ(waited_ms, end == End::never ? 1000U : end == End::gone ? 4U : 5U);
+  }
+}
+
 TEST(CallLock, ComesFreeUnlessASectionKeepsIt) {
   using std::chrono::milliseconds;
   CallLock lock(true);

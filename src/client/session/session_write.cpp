@@ -51,7 +51,7 @@ Status Session::write(std::uint32_t file, std::span<const Piece> pieces, std::ui
                       Tally& tally) {
   const std::lock_guard lock(mutex_);
   const Saver saver(*this);
-  if (Status now = status(file); !now.ok()) return now;
+  if (const Status now = sticky(file); !now.ok() || lost()) return now.ok() ? Code::lost_agent : now;
   const bool sampled = tally.writes++ % sample_every == 0;
   const std::uint64_t begin_ns = sampled ? now_ns() : 0;
   const std::uint64_t waited_ns = tally.counters.wait_ns;

@@ -120,6 +120,7 @@ void order_between_nodes() noexcept {
   if (!scope.outermost()) return;
   try {
     order_files();
+    client::let_agent_work();
   } catch (...) {
     client::log("out of memory: if several nodes write the same bytes, older bytes may stay in the file");
   }
