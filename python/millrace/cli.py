@@ -32,6 +32,22 @@ app.add_typer(cluster.app, name="cluster")
 evaluation.add_to(app)
 modelling.add_to(app)
 
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        print(f"millrace {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _millrace(
+    _version: bool = typer.Option(
+        False, "--version", help="Show the version and exit.", callback=_tell_version, is_eager=True
+    ),
+) -> None:
+    """The options of `millrace` itself."""
+
+
 _PASS_ON = {"allow_interspersed_args": False}
 _STATS_TABLE = "-"  # the value of --stats without a file
 

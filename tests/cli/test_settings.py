@@ -6,7 +6,7 @@ import os
 import re
 
 import pytest
-from millrace import units
+from millrace import __version__, units
 from millrace.run import settings
 
 
@@ -207,3 +207,8 @@ def test_show_settings(millrace, monkeypatch):
     assert re.search(r"sink\W+direct\W+environment", done.stdout)
     assert re.search(r"sort_buffer\W+2MiB\W+command line", done.stdout)
     assert "topology" not in done.stdout
+
+
+def test_the_version(millrace):
+    done = millrace("--version")
+    assert (done.returncode, done.stdout) == (0, f"millrace {__version__}\n")
