@@ -15,7 +15,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """`make test` sets TEST_TURN by the commit. What one turn leaves out, the other one runs."""
+    """`make test` sets TEST_TURN by the commit. The other turn runs the tests that this one leaves out."""
     alike = {}
     for item in items:
         if TURN and not item.get_closest_marker("both_mpis"):

@@ -32,8 +32,8 @@ struct Transfer {
   bool goes_on = false;      // a further part of a call that has been counted
   bool entered = false;      // the file is in the pipeline
   Extent hull = {};          // of its bytes in the file, as far as they are known
-  // The library's write asks the agent first, because bytes are pending there: 1. Other nodes' agents may
-  // have them: trips_between_nodes.
+  // The cost of the question that the library's write has to ask first, in trips. 0: it asks nothing. 1: the
+  // agent of this node has pending bytes there. trips_between_nodes: agents of other nodes may have some.
   std::uint64_t trips = 0;
   bool met = false;  // the ranks have met in the MPI library since the previous transfer
   // How much longer the agent's work takes because waiting ranks poll, in 1024ths: crowding().

@@ -25,7 +25,7 @@ int own_finalize(Entry entry) noexcept;
 
 // Called before each function of class "order" in table.py. By such a collective function, other ranks may
 // learn that this rank has written. So the bytes of files that several nodes have open go to their file
-// servers first.
+// servers first. Where ranks outnumber the processors, this rank then sleeps until the agent has its records.
 void order_between_nodes() noexcept;
 
 }  // namespace millrace::front
